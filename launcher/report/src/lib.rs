@@ -34,7 +34,7 @@ use workload_profiles::{Notice, Workload};
 pub use benchmark_run::Inputs;
 pub use folder::{Folder, StorageError, Stored};
 pub use loadgen::{LoadGenConfig, LoadGenReport, LoadGenSummary};
-pub use server::{ClientTokens, ServerReport};
+pub use server::{ClientTokens, ServerReport, TokenRange};
 pub use text::profile;
 pub use whole_file::write_whole;
 

@@ -10,8 +10,8 @@ use crds::{
 };
 use engine::{
     issue::LoadResult,
-    record::{RequestOutcome, RequestRecord},
-    recorder::Recorder,
+    record::RequestRecord,
+    recorder::{Recorder, StageTally},
     stop::Stop,
 };
 use reqwest::Url;
@@ -19,7 +19,7 @@ use tracing::{info, warn};
 
 use super::ready::Secrets;
 use analysis::Analysis;
-use report::{ClientTokens, ServerReport};
+use report::{ClientTokens, ServerReport, TokenRange};
 
 /// Reads the metrics of all sources until it is ended.
 pub(super) struct ServerMetrics(Option<Scraper>);
@@ -107,43 +107,56 @@ pub(super) fn report(scraped: Scraped, load: &LoadResult, analysis: &Analysis) -
     report
 }
 
-/// The tokens of all requests that were sent, by the usage of their answers. `None`: the usage of some is not known, because they
-/// failed, ended early or have none.
+/// The tokens of all requests that were sent, by the usage of their answers. Requests that failed, ended early or have no usage
+/// widen the range. `None`: the run had probes, whose usage is not recorded.
 fn client_tokens(recorder: &Recorder) -> Option<ClientTokens> {
     if !recorder.probes.is_empty() {
         return None;
     }
+    let mut tokens = ClientTokens::default();
     match recorder.every_record() {
-        Some(records) => records
-            .iter()
-            .filter(|it| it.sent.is_some())
-            .map(of_record)
-            .try_fold(ClientTokens { prompt: 0, output: 0 }, |sum, it| {
-                it.map(|it| ClientTokens { prompt: sum.prompt + it.prompt, output: sum.output + it.output })
-            }),
-        None => {
-            let whole = recorder.stages.iter().all(|it| {
-                let succeeded = it.succeeded();
-                it.excluded.is_empty()
-                    && it.with_usage == succeeded
-                    && it.outcomes.keys().all(|it| *it == RequestOutcome::Ok)
-            });
-            let sum = |of: fn(&engine::recorder::StageTally) -> u64| recorder.stages.iter().map(of).sum::<u64>();
-            let tokens =
-                ClientTokens { prompt: sum(|it| it.input_tokens_total), output: sum(|it| it.output_tokens_of_ended) };
-            whole.then_some(tokens)
+        Some(records) => {
+            records.iter().filter(|it| it.sent.is_some()).for_each(|it| add_record(&mut tokens, it));
         }
+        None => recorder.stages.iter().for_each(|it| add_stage(&mut tokens, it)),
+    }
+    Some(tokens)
+}
+
+fn add_record(tokens: &mut ClientTokens, record: &RequestRecord) {
+    let whole = |it: Option<u32>| it.filter(|_| record.outcome.is_complete()).map(u64::from);
+    // A prompt of random words has about the length that was asked for, and the server may add the tokens of its template.
+    let prompt = record.requested_input_tokens.map(|it| u64::from(it) + u64::from(it) / 10 + MAX_TEMPLATE_TOKENS);
+    tokens.prompt.add(whole(record.input_tokens), prompt);
+    tokens.output.add(whole(record.output_tokens), record.requested_output_tokens.map(u64::from));
+}
+
+/// Without records the requested lengths of single requests are not known, and there is no upper bound where one of them has no usage.
+fn add_stage(tokens: &mut ClientTokens, stage: &StageTally) {
+    let succeeded = stage.succeeded();
+    let all_ok = stage.excluded.is_empty() && stage.requests() == succeeded;
+    let (prompt, output) = (stage.input_tokens_total, stage.output_tokens_of_ended);
+    let all_told = stage.with_usage == succeeded;
+    let range = |known: u64| TokenRange { known, most: Some(known).filter(|_| all_ok && all_told) };
+    // Where an answer has no usage its events stand for its tokens, which is no count of the server.
+    let ranges = [(&mut tokens.prompt, range(prompt)), (&mut tokens.output, range(if all_told { output } else { 0 }))];
+    for (sum, it) in ranges {
+        *sum = TokenRange {
+            known: sum.known + it.known,
+            most: sum.most.zip(it.most).map(|(sum, most)| sum.saturating_add(most)),
+        };
     }
 }
 
-fn of_record(record: &RequestRecord) -> Option<ClientTokens> {
-    let ended = record.outcome.is_complete();
-    let (prompt, output) = (record.input_tokens.filter(|_| ended)?, record.output_tokens?);
-    Some(ClientTokens { prompt: u64::from(prompt), output: u64::from(output) })
-}
+/// The most tokens that a chat template is taken to add to a prompt.
+const MAX_TEMPLATE_TOKENS: u64 = 64;
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use engine::record::RequestOutcome;
+
     use super::*;
 
     #[test]
@@ -153,6 +166,39 @@ mod tests {
         assert_eq!(guess("unix:/run/vllm.sock").url, "unix:/run/vllm.sock");
         assert!(guess("http://vllm:8000").is_guess && guess("http://vllm:8000").gets_token);
         assert!(sources(Some(&[]), "http://vllm:8000").is_empty());
+    }
+
+    #[test]
+    fn requests_without_usage_bound_the_tokens_by_what_was_asked_for() {
+        let record = |outcome, usage: Option<u32>, asked: Option<u32>| RequestRecord {
+            stage: 0,
+            number: 0,
+            class: None,
+            turn: None,
+            scheduled: Duration::ZERO,
+            sent: Some(Duration::ZERO),
+            permit_wait: None,
+            first_token: None,
+            last_token: None,
+            ended: Duration::from_secs(1),
+            outcome,
+            requested_input_tokens: asked,
+            requested_output_tokens: asked,
+            input_tokens: usage,
+            cached_tokens: None,
+            output_tokens: usage,
+            content_events: 3,
+        };
+        let mut tokens = ClientTokens::default();
+        add_record(&mut tokens, &record(RequestOutcome::Ok, Some(90), Some(100)));
+        assert_eq!((tokens.prompt, tokens.output), (TokenRange::exact(90), TokenRange::exact(90)));
+        // What a broken stream said of its tokens so far may grow yet.
+        add_record(&mut tokens, &record(RequestOutcome::BrokenStream, Some(7), Some(100)));
+        let most = Some(90 + 100 + 10 + MAX_TEMPLATE_TOKENS);
+        assert_eq!(tokens.prompt, TokenRange { known: 90, most });
+        assert_eq!(tokens.output, TokenRange { known: 90, most: Some(190) });
+        add_record(&mut tokens, &record(RequestOutcome::HttpError(500), None, None));
+        assert_eq!(tokens.prompt, TokenRange { known: 90, most: None });
     }
 
     #[test]

@@ -47,8 +47,8 @@ impl ServerMetricsDocument {
             identity: IdentityDocument::of_all(&server.scraped.addresses),
             run: window(&server.run),
             stages: stages.map(stage).collect(),
-            client_prompt_tokens: server.client.map(|it| it.prompt),
-            client_generation_tokens: server.client.map(|it| it.output),
+            client_prompt_tokens: server.client.and_then(|it| it.prompt.whole()),
+            client_generation_tokens: server.client.and_then(|it| it.output.whole()),
             remarks: server.remarks.clone(),
             time_series: server.over_time.as_ref().map(ServerSeriesDocument::new),
         }
@@ -177,6 +177,8 @@ pub struct ServerWindowDocument {
     pub whole: bool,
     pub counter_resets: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_requests: Option<LevelsDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_requests: Option<LevelsDocument>,
@@ -235,6 +237,7 @@ impl ServerWindowDocument {
             to_ms: figures.bracket.map(|it| time(it.1)),
             whole: figures.whole,
             counter_resets: figures.resets,
+            answered_share: figures.answered_share,
             running_requests: levels(figures.running),
             waiting_requests: levels(figures.waiting),
             kv_cache_usage: levels(figures.kv_cache_usage),

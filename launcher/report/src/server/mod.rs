@@ -1,5 +1,6 @@
 //! What the server said of itself: figures of the run and of each stage, and what does not fit together. Pure.
 
+mod client_tokens;
 pub(crate) mod parquet;
 mod remarks;
 pub(crate) mod table;
@@ -7,17 +8,11 @@ pub(crate) mod table;
 use std::time::Duration;
 
 use analysis::Analysis;
+pub use client_tokens::{ClientTokens, TokenRange};
 use server_metrics::{
     scrape::Scraped,
     series::{OverTime, Store, WindowFigures},
 };
-
-/// Tokens of all requests of a run by the usage of the answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClientTokens {
-    pub prompt: u64,
-    pub output: u64,
-}
 
 /// The metrics of the servers, with the figures that come of them.
 #[derive(Clone, Debug)]
@@ -31,7 +26,7 @@ pub struct ServerReport {
     pub stages: Vec<Option<WindowFigures>>,
     /// The same window as `run`, in bins of time; `None` where it has no length.
     pub over_time: Option<OverTime>,
-    /// `None`: the usage of some requests is not known.
+    /// `None`: the client did not count.
     pub client: Option<ClientTokens>,
     /// What does not fit together, a sentence each.
     pub remarks: Vec<String>,
@@ -49,9 +44,9 @@ impl ServerReport {
         let figures = |from: Duration, to: Duration| scraped.store.figures(zero + from, zero + to, scraped.interval);
         let run = figures(Duration::ZERO, wall);
         let of_stage = |it: &analysis::StageAnalysis| Some(figures(it.figures.first_due?, it.figures.last_end?));
-        let stages = analysis.stages.iter().map(of_stage).collect();
+        let stages: Vec<_> = analysis.stages.iter().map(of_stage).collect();
         let over_time = scraped.store.over_time(zero, zero + wall, scraped.interval);
-        let remarks = remarks::remarks(&scraped, &run, client);
+        let remarks = remarks::remarks(&scraped, &run, &stages, client);
         ServerReport { scraped, zero, run, stages, over_time, client, remarks }
     }
 

@@ -1,8 +1,11 @@
 //! Remarks on the server's metrics: gaps, restarts, and tokens that differ from ours. Pure.
 
-use super::ClientTokens;
+use super::{ClientTokens, TokenRange};
 use crds::wording::{one_line, percent};
-use server_metrics::{scrape::Scraped, series::WindowFigures};
+use server_metrics::{
+    scrape::{Address, Scraped},
+    series::WindowFigures,
+};
 
 /// Tokens by which two counts may differ: a readiness probe, or a request that was sent again.
 const FEW_TOKENS: f64 = 16.0;
@@ -13,7 +16,13 @@ const FEW_FAILURES: f64 = 0.05;
 /// Sources without an address that are named.
 const MAX_NAMED: usize = 4;
 
-pub(super) fn remarks(scraped: &Scraped, run: &WindowFigures, client: Option<ClientTokens>) -> Vec<String> {
+/// `run` and `stages`: the figures of the run and of each stage.
+pub(super) fn remarks(
+    scraped: &Scraped,
+    run: &WindowFigures,
+    stages: &[Option<WindowFigures>],
+    client: Option<ClientTokens>,
+) -> Vec<String> {
     let mut found = Vec::new();
     for (url, problem) in scraped.unresolved.iter().take(MAX_NAMED) {
         found.push(format!("no metrics were read at {}: {}; check target.metrics", one_line(url), one_line(problem)));
@@ -21,13 +30,12 @@ pub(super) fn remarks(scraped: &Scraped, run: &WindowFigures, client: Option<Cli
     found.extend(scraped.addresses.iter().filter_map(|it| {
         let gaps = it.failures as f64 > it.scrapes as f64 * FEW_FAILURES;
         let reason = it.reasons.iter().max_by_key(|(_, count)| **count).map(|(reason, _)| reason.as_str());
-        let place = it.address.map(|it| format!(" ({it})")).unwrap_or_default();
         gaps.then(|| {
             format!(
-                "{} of {} scrapes of {}{place} failed, mostly: {}",
+                "{} of {} scrapes of {} failed, mostly: {}",
                 it.failures,
                 it.scrapes,
-                one_line(&it.url),
+                place(it),
                 reason.unwrap_or("no reason is known")
             )
         })
@@ -45,6 +53,24 @@ pub(super) fn remarks(scraped: &Scraped, run: &WindowFigures, client: Option<Cli
     if left_out > 0 {
         found.push(format!("{left_out} series of the servers were not kept, because there are too many of them, or their labels cannot be read"));
     }
+    found.extend(scraped.twins.iter().take(MAX_NAMED).map(|(first, twin)| {
+        format!("{} is the same server as {}, and is counted once", one_line(twin), one_line(first))
+    }));
+    let several = |it: &&Address| scraped.store.addresses().get(it.index).is_some_and(|it| it.is_several_servers());
+    found.extend(scraped.addresses.iter().filter(several).take(MAX_NAMED).map(|it| {
+        format!(
+            "several servers answered in turn at {}, and so there are no increases, distributions and sums of what they count: name each server in target.metrics, for example by a headless Service",
+            place(it)
+        )
+    }));
+    let gaps = stages.iter().flatten().filter(|it| it.is_gap).count();
+    if gaps > 0 || run.is_gap {
+        found.push(format!(
+            "{gaps} of {} stages{} lack increases and distributions of servers, because there is no scrape within two intervals before or after them",
+            stages.len(),
+            if run.is_gap { " and the run" } else { "" }
+        ));
+    }
     if run.resets > 0 {
         found.push(format!(
             "counters of the servers began again {} times during the run: a server was started anew, or one URL leads to several servers in turn, which a headless Service in target.metrics tells apart",
@@ -58,21 +84,34 @@ pub(super) fn remarks(scraped: &Scraped, run: &WindowFigures, client: Option<Cli
     found
 }
 
+/// The URL of an address, and where its name leads to.
+fn place(it: &Address) -> String {
+    format!("{}{}", one_line(&it.url), it.address.map(|it| format!(" ({it})")).unwrap_or_default())
+}
+
 /// A remark where both counts differ by more than a few tokens and by more than a small share.
-fn mismatch(what: &str, server: Option<f64>, client: u64) -> Option<String> {
-    let (server, client) = (server?, client as f64);
-    let differ = (server - client).abs();
-    if differ <= FEW_TOKENS || differ <= client * FEW_SHARE {
-        return None;
-    }
-    let why = if server > client {
-        "others use the server as well, or requests were sent again or counted more than once on the way"
-    } else {
-        "not every server behind the target is scraped: name all of them in target.metrics"
+fn mismatch(what: &str, server: Option<f64>, client: TokenRange) -> Option<String> {
+    let server = server?;
+    let differs = |client: u64| {
+        let differ = (server - client as f64).abs();
+        differ > FEW_TOKENS && differ > client as f64 * FEW_SHARE
     };
-    let share = if client > 0.0 { format!(", {} of ours", percent(server / client)) } else { String::new() };
+    let is_less = server < client.known as f64 && differs(client.known);
+    let is_more = client.most.is_some_and(|it| server > it as f64 && differs(it));
+    let why = match (is_more, is_less) {
+        (true, _) => "others use the server as well, or requests were sent again or counted more than once on the way",
+        (_, true) => "not every server behind the target is scraped: name all of them in target.metrics",
+        (false, false) => return None,
+    };
+    let known = client.known;
+    let ours = match (client.whole(), client.most) {
+        (Some(0), _) => "0".to_owned(),
+        (Some(all), _) => format!("{all}, {} of ours", percent(server / all as f64)),
+        (None, Some(most)) => format!("between {known} and {most}, because it is not known of every request"),
+        (None, None) => format!("at least {known}, because it is not known of every request"),
+    };
     Some(format!(
-        "the servers counted {server:.0} {what} tokens during the run, and the usage of the answers {client:.0}{share}: {why}"
+        "the servers counted {server:.0} {what} tokens during the run, and the usage of the answers {ours}: {why}"
     ))
 }
 
@@ -83,16 +122,32 @@ mod tests {
     #[test]
     fn tokens_that_differ_by_a_few_are_no_remark() {
         for (server, client) in [(1_000.0, 1_000), (1_016.0, 1_000), (100_900.0, 100_000), (0.0, 16)] {
-            assert_eq!(mismatch("prompt", Some(server), client), None, "{server} {client}");
+            assert_eq!(mismatch("prompt", Some(server), TokenRange::exact(client)), None, "{server} {client}");
         }
-        assert_eq!(mismatch("prompt", None, 1_000), None);
-        let more = mismatch("output", Some(2_000.0), 1_000).unwrap();
+        let thousand = TokenRange::exact(1_000);
+        assert_eq!(mismatch("prompt", None, thousand), None);
+        let more = mismatch("output", Some(2_000.0), thousand).unwrap();
         assert!(
             more.contains("2000 output tokens") && more.contains("200 % of ours") && more.contains("others use"),
             "{more}"
         );
-        let fewer = mismatch("prompt", Some(500.0), 1_000).unwrap();
+        let fewer = mismatch("prompt", Some(500.0), thousand).unwrap();
         assert!(fewer.contains("not every server"), "{fewer}");
-        assert!(mismatch("prompt", Some(50.0), 0).is_some());
+        assert!(mismatch("prompt", Some(50.0), TokenRange::exact(0)).is_some());
+    }
+
+    #[test]
+    fn tokens_of_requests_without_usage_are_allowed_for_and_no_more() {
+        let range = TokenRange { known: 1_000, most: Some(1_500) };
+        for server in [990.0, 1_000.0, 1_200.0, 1_500.0, 1_514.0] {
+            assert_eq!(mismatch("prompt", Some(server), range), None, "{server}");
+        }
+        let more = mismatch("prompt", Some(3_000.0), range).unwrap();
+        assert!(more.contains("between 1000 and 1500") && more.contains("others use"), "{more}");
+        let fewer = mismatch("prompt", Some(500.0), range).unwrap();
+        assert!(fewer.contains("not every server"), "{fewer}");
+        let no_bound = TokenRange { known: 1_000, most: None };
+        assert_eq!(mismatch("output", Some(1e6), no_bound), None);
+        assert!(mismatch("output", Some(500.0), no_bound).unwrap().contains("at least 1000"));
     }
 }

@@ -6,7 +6,7 @@ use parquet::{
     file::reader::{FileReader as _, SerializedFileReader},
     record::RowAccessor as _,
 };
-use report::{ClientTokens, Folder, ServerReport, json::ReportDocument, markdown};
+use report::{ClientTokens, Folder, ServerReport, TokenRange, json::ReportDocument, markdown};
 use serde_json::Value;
 use server_metrics::{
     families::Engine,
@@ -67,6 +67,10 @@ fn text(tokens: u64, running: u64) -> String {
     text
 }
 
+fn tokens_of_client(prompt: u64, output: u64) -> ClientTokens {
+    ClientTokens { prompt: TokenRange::exact(prompt), output: TokenRange::exact(output) }
+}
+
 /// A server that counted this many tokens by the end of the load.
 pub fn server(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>) -> ServerReport {
     let mut store = Store::default();
@@ -118,7 +122,7 @@ fn json(fixture: &Fixture, analysed: &Analysed, server: &ServerReport) -> Value 
 fn every_figure_of_servers_stands_in_the_documentation_and_is_read_again() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
-    let server = server(&analysed, 260, Some(ClientTokens { prompt: 260, output: 65 }));
+    let server = server(&analysed, 260, Some(tokens_of_client(260, 65)));
     let json = json(&fixture, &analysed, &server);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md");
     let documentation = fs::read_to_string(path).unwrap();
@@ -171,10 +175,10 @@ fn the_course_of_a_run_has_a_column_for_each_metric() {
 fn tokens_that_differ_are_a_remark_in_json_and_markdown() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
-    let same = server(&analysed, 260, Some(ClientTokens { prompt: 260, output: 250 }));
+    let same = server(&analysed, 260, Some(tokens_of_client(260, 250)));
     let mismatch = |it: &ServerReport| it.remarks.iter().filter(|it| it.contains("tokens during the run")).count();
     assert_eq!(mismatch(&same), 0, "{:?}", same.remarks);
-    let more = server(&analysed, 5_200, Some(ClientTokens { prompt: 260, output: 5_200 }));
+    let more = server(&analysed, 5_200, Some(tokens_of_client(260, 5_200)));
     assert_eq!(mismatch(&more), 1, "{:?}", more.remarks);
     let page = markdown::render(&report::Report { server_metrics: Some(&more), ..fixture.report(&analysed) });
     for part in [
@@ -187,6 +191,40 @@ fn tokens_that_differ_are_a_remark_in_json_and_markdown() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
+}
+
+#[test]
+fn what_the_servers_cannot_tell_is_left_out_with_a_remark() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let said = |scrapes: &[(u64, u64, u64)]| {
+        let mut server = server(&analysed, 260, None);
+        server.scraped.store = Store::default();
+        let index = server.scraped.store.add_address(None);
+        for (at, start, tokens) in scrapes {
+            let text = format!("process_start_time_seconds {start}\n{}", text(*tokens, 1));
+            let at = ZERO + ms(*at) - ms(1_000);
+            server.scraped.store.record(
+                index,
+                Answer { at, took: ms(3), text: Some(text.as_bytes()), edge: false },
+                Keep::Known,
+            );
+        }
+        server.scraped.twins = vec![("http://a/metrics".into(), "http://b/metrics".into())];
+        let server = ServerReport::new(server.scraped, ZERO, ms(5_000), &analysed.analysis, None);
+        let json = json(&fixture, &analysed, &server);
+        assert_eq!((&json["serverMetrics"]["run"]["whole"], server.run.prompt_tokens), (&false.into(), None));
+        assert!(json["serverMetrics"]["run"].get("serverTtftMs").is_none());
+        server.remarks.join("; ")
+    };
+    let turns = said(&[(0, 100, 50), (2_000, 200, 9_000), (4_000, 100, 60), (6_500, 200, 9_010)]);
+    assert!(
+        turns.contains("several servers answered in turn at http://vllm.llm-d:8000/metrics (10.0.0.7:8000)"),
+        "{turns}"
+    );
+    assert!(turns.contains("http://b/metrics is the same server as http://a/metrics"), "{turns}");
+    let gap = said(&[(0, 100, 50), (60_000, 100, 90_000)]);
+    assert!(gap.contains("2 of 2 stages and the run lack increases"), "{gap}");
 }
 
 #[test]
