@@ -47,7 +47,7 @@ pub(crate) fn numbers(low: f64, high: f64) -> String {
 
 /// From a share to another one.
 pub(crate) fn percents(low: f64, high: f64) -> String {
-    format!("{} to {}", percent(low), percent(high))
+    format!("{} to {}", percent(low).trim_end_matches(" %"), percent(high))
 }
 
 /// One thing or several: `1 stage`, `3 stages`.

@@ -135,7 +135,8 @@ fn limit(objective: &ObjectiveDocument, metric: Metric) -> Option<Mark> {
     let stat = objective.stat?;
     let shown = objective.metric == metric && QUANTILES.iter().any(|it| it.stat == stat);
     shown.then(|| {
-        let label = format!("{}: {} {} {} ms", objective.name, stat.name(), objective.bound, objective.limit);
+        let side = if objective.bound == "max" { "at most" } else { "at least" };
+        let label = format!("{}: {} {side} {} ms", objective.name, stat.name(), objective.limit);
         mark(MarkAt::Y(objective.limit), label)
     })
 }

@@ -32,8 +32,9 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     }
     let caption = format!(
         "The share of prompt tokens that came from the prefix cache: the hits of the server's metrics over time, and the cached tokens in \
-         the usage of the answers by stage. Prompts are {}; {}",
-        document.contamination.prompts, document.contamination.why
+         the usage of the answers by stage. Prompts are {}: {}.",
+        document.contamination.prompts,
+        document.contamination.why.trim_end_matches('.')
     );
     let mut figure = figure("prefix-hits", "Prefix cache", caption, time(), share("Prompt tokens from the cache"));
     if !by_usage.is_empty() {

@@ -154,9 +154,17 @@ fn latency(
     let Some(values) = values else {
         return Tile { name, value: String::new(), detail: NOT_MEASURED.to_owned(), rows: Vec::new(), tone: "" };
     };
-    let row = |name, value: f64, fewest: u64, of: fn(&LatenciesDocument) -> Option<&EstimateDocument>| {
-        let interval = interval(estimates.and_then(of), text::times).unwrap_or_default();
-        let interval = if values.count < fewest { "the largest value".to_owned() } else { interval };
+    let mut without: Vec<&str> = Vec::new();
+    let mut row = |name, value: f64, fewest: u64, of: fn(&LatenciesDocument) -> Option<&EstimateDocument>| {
+        let estimate = estimates.and_then(of).and_then(|it| Some(text::times(it.low?.max(0.0), it.high?)));
+        let interval = match estimate {
+            _ if values.count < fewest => "the largest value".to_owned(),
+            Some(interval) => interval,
+            None => {
+                without.push(name);
+                String::new()
+            }
+        };
         Row { name, value: text::time(value), interval }
     };
     let rows = vec![
@@ -164,8 +172,13 @@ fn latency(
         row("p90", values.p90, 10, |it| it.p90.as_ref()),
         row("p99", values.p99, 100, |it| it.p99.as_ref()),
     ];
-    let without = if estimates.is_none() { why } else { None };
-    let reason = without.map(|it| format!("; no intervals: {it}")).unwrap_or_default();
+    let reason = match (estimates, why) {
+        (None, Some(why)) => format!("; no intervals: {why}"),
+        (Some(_), _) if !without.is_empty() => {
+            format!("; too few independent ones for an interval of {}", without.join(", "))
+        }
+        _ => String::new(),
+    };
     let detail = cut(&format!("{}{reason}", text::plural(values.count, "value")));
     Tile { name, value: String::new(), detail, rows, tone: "" }
 }

@@ -16,15 +16,17 @@ pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
     }
     let caption = "Figures of each stage; in brackets the 95 % interval, where there are values enough. * marks a percentile that is the \
                    largest value. The stages together are no load of their own.";
+    let has_goals = document.stages.iter().any(|it| it.figures.goodput.is_some());
     let table = Table::new("stages", "Stages", caption)
         .texts(["Stage", "Load"])
-        .numbers(["Requests", "Errors", "Requests/s", "Output tokens/s", "Goodput/s"])
+        .numbers(["Requests", "Errors", "Requests/s", "Output tokens/s"])
+        .numbers(has_goals.then_some("Goodput/s"))
         .numbers(["TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99", "E2E p50", "E2E p99"])
         .texts(["Steady state"]);
-    table.rows(document.stages.iter().map(row)).filled()
+    table.rows(document.stages.iter().map(|it| row(it, has_goals))).filled()
 }
 
-fn row(stage: &StageDocument) -> Vec<String> {
+fn row(stage: &StageDocument, has_goals: bool) -> Vec<String> {
     let (it, sure) = (&stage.figures, &stage.uncertainty);
     let judged = it.failed + it.succeeded;
     let throughput = it.throughput.as_ref();
@@ -35,15 +37,17 @@ fn row(stage: &StageDocument) -> Vec<String> {
         if judged == 0 { NOTHING.to_owned() } else { percent(it.failed as f64 / judged as f64) },
         text::optional(throughput.map(|it| it.requests_per_second), text::number),
         text::optional(throughput.map(|it| it.output_tokens_per_second), text::number),
-        text::optional(it.goodput.as_ref().and_then(|it| it.good_requests_per_second), text::number),
     ];
+    if has_goals {
+        row.push(text::optional(it.goodput.as_ref().and_then(|it| it.good_requests_per_second), text::number));
+    }
     for (values, sure) in
         [(&it.ttft_ms, &sure.ttft_ms), (&it.tpot_ms, &sure.tpot_ms), (&it.latency_ms, &sure.latency_ms)]
     {
         row.push(quantile(values, |it| it.p50, 2, sure, |it| it.p50.as_ref()));
         row.push(quantile(values, |it| it.p99, 100, sure, |it| it.p99.as_ref()));
     }
-    let state = sure.steady_state.as_ref().map(|it| steady_words(&it.status, &it.verdict).to_owned());
+    let state = sure.steady_state.as_ref().map(|it| steady_in_short(&it.status, &it.verdict).to_owned());
     row.push(match (&stage.not_run, state, &sure.absent) {
         (Some(why), ..) => format!("not run: {why}"),
         (None, Some(state), _) => state,
@@ -62,15 +66,16 @@ fn quantile(
     let Some(values) = values else { return NOTHING.to_owned() };
     let mark = if values.count < fewest { "*" } else { "" };
     let interval = estimates.as_ref().and_then(estimate).and_then(|it| Some((it.low?, it.high?)));
-    let interval = interval.map(|(low, high)| format!(" ({})", text::times(low, high)));
+    // The interval is a line of its own.
+    let interval = interval.map(|(low, high)| format!(" ({})", text::times(low, high).replace(' ', "\u{a0}")));
     format!("{}{mark}{}", text::time(value(values)), interval.unwrap_or_default())
 }
 
 /// The load in a few words.
 fn load(stage: &StageDocument) -> String {
     match (&stage.load, stage.asked_requests_per_second) {
-        (Load::Closed { concurrency, .. }, _) => format!("{concurrency} at once"),
-        (_, Some(rate)) => format!("{} requests/s", text::number(rate)),
+        (Load::Closed { concurrency, .. }, _) => format!("{concurrency}\u{a0}at once"),
+        (_, Some(rate)) => format!("{}\u{a0}requests/s", text::number(rate)),
         (Load::Burst { count, .. }, _) => format!("{} at the start", text::plural(*count, "request")),
         (Load::Trace { speed, .. }, _) => format!("a trace at speed {}", text::number(*speed)),
         (Load::Users { users, .. }, _) => text::plural(u64::from(*users), "user"),
@@ -89,6 +94,16 @@ pub(crate) fn steady_words(status: &str, verdict: &str) -> &'static str {
         (_, "driftingDown") => "drifting down",
         (_, "anomaly") => "not steady: parts lie far from the rest",
         _ => "too unsteady to see a drift: no steady state was found",
+    }
+}
+
+fn steady_in_short(status: &str, verdict: &str) -> &'static str {
+    match (status, verdict) {
+        ("insufficientSamples", _) => "not judged: few answers",
+        ("insufficientDuration", _) => "not judged: too short",
+        (_, "anomaly") => "not steady",
+        (_, "steady" | "driftingUp" | "driftingDown") => steady_words(status, verdict),
+        _ => "not found",
     }
 }
 

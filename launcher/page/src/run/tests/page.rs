@@ -71,7 +71,7 @@ fn a_reader_finds_landmarks_headings_and_heads_of_tables() {
     assert_eq!(page.matches("<h1>").count(), 1);
     let tables = page.matches("<section class=\"table\"").count();
     assert!(tables >= 7, "{tables}");
-    assert_eq!(page.matches("<caption>").count(), tables);
+    assert_eq!(page.matches("<caption ").count(), tables);
     assert!(page.matches("scope=\"col\"").count() > 40 && page.matches("scope=\"row\"").count() > 40);
 }
 

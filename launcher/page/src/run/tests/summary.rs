@@ -38,7 +38,8 @@ fn one_load_has_a_tile_for_each_figure_with_its_interval_or_why_it_has_none() {
             "Requests/s\n10\n9.5 to 10.5\n",
             "Errors\n0 %\n0 of 10 requests failed\n",
             "Goodput/s\n5\n50 % of the requests met every goal\n",
-            "TTFT\np50\n49 ms\n47 to 52 ms\np90\n57 ms\np99\n59 ms\nthe largest value\n10 values\n",
+            "TTFT\np50\n49 ms\n47 to 52 ms\np90\n57 ms\np99\n59 ms\nthe largest value\n\
+             10 values; too few independent ones for an interval of p90\n",
             "The stage is steady, from 400 to 900 ms.\n",
         ],
     );
