@@ -283,6 +283,7 @@ mod tests {
                     requests_per_second_milli: Some(12_345_000.into()),
                     output_tokens_per_second_milli: Some(1_234_567_000.into()),
                     total_tokens_per_second_milli: Some(12_345_678_000.into()),
+                    mean_of_runs: Some(30),
                 }),
                 objectives: Some(ObjectiveCounts { met: 10, missed: 11, inconclusive: 11 }),
                 artifacts: (0..16).map(artifact).collect(),
@@ -309,6 +310,7 @@ mod tests {
             met,
             observed: "12.345678901s".into(),
             limit: "1234567890".into(),
+            run: "r30".into(),
         }
     }
 

@@ -57,7 +57,7 @@ impl Outcome {
 }
 
 /// The headline figures of a run. Latencies are of the requests that succeeded, all stages together. What was not measured
-/// is absent.
+/// is absent. Of several runs of the same load each figure is the mean of theirs, and absent where one of them lacks it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -101,6 +101,10 @@ pub struct RunSummary {
     /// server did not tell the length of every prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_tokens_per_second_milli: Option<Milli>,
+    /// Number of runs that the figures are the mean of: of a spec with repeat, those whose figures count. Absent where the load is
+    /// run once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_of_runs: Option<u32>,
 }
 
 /// The percentiles that a status shows.

@@ -159,7 +159,13 @@ pub(crate) mod tests {
     pub(crate) fn run(model: &str) -> ResolvedRun {
         let spec = format!("target: {{url: 'http://server:8000', model: '{model}'}}");
         let spec: BenchmarkRunSpec = serde_saphyr::from_str(&spec).unwrap();
-        let identity = RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: "u".into(), attempt: 1 };
+        let identity = RunIdentity {
+            name: "chat".into(),
+            namespace: "bench".into(),
+            uid: "u".into(),
+            attempt: 1,
+            repeat_number: None,
+        };
         resolve(identity, &spec, &Settings::default()).unwrap()
     }
 

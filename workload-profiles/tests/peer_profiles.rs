@@ -61,7 +61,13 @@ fn prepared(harness: Harness, template: &str) -> Result<Prepared, ProfileError> 
     let spec = "target: {url: 'http://gateway:80', model: facebook/opt-125m}";
     let mut spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
     spec.harness = Some(harness);
-    let identity = RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: "u".into(), attempt: 1 };
+    let identity = RunIdentity {
+        name: "chat".into(),
+        namespace: "bench".into(),
+        uid: "u".into(),
+        attempt: 1,
+        repeat_number: None,
+    };
     let run = resolve(identity, &spec, &Settings::default()).unwrap();
     let mut user: BTreeMap<String, AnyValue> = BTreeMap::new();
     for rest in template.split("REPLACE_ENV_").skip(1) {

@@ -65,7 +65,7 @@ pub struct Deadlines {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
     pub start_seconds: Option<u32>,
-    /// From the start of the measurement until the launcher ends. Default: 3600.
+    /// From the start of the measurement until the launcher ends; of several repeats, for each of them. Default: 3600.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 604_800)))]
     pub run_seconds: Option<u32>,

@@ -52,6 +52,8 @@ pub const KIND: &str = "BenchmarkRun";
 /// An annotation for runs outside of a cluster: the folder from which relative paths in the profile count. Absent: the folder
 /// of the file that holds the profile.
 pub const PATHS_FROM: &str = "benchwright.dev/paths-from";
+/// The most runs of a series. A deadline covers all of them, and more make the interval of their mean little narrower.
+pub const MAX_REPEATS: u32 = 30;
 /// The longest name of a run, in bytes: `<name>-a<attempt>` must fit a label value of 63 with room to spare.
 pub const MAX_NAME_BYTES: usize = 46;
 /// The largest inline profile, in bytes.
@@ -100,6 +102,13 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
         validation = unchanged("harness"),
         validation = unchanged("profile"),
         validation = unchanged("seed"),
+        validation = unchanged("repeat"),
+        validation = Rule::new("!has(self.repeat) || self.repeat == 1 || !has(self.profile) || !has(self.profile.promptSalt)")
+            .message("promptSalt would send the same prompts in each of the runs, which the server then has in its cache; take promptSalt or repeat out")
+            .field_path(".repeat"),
+        validation = Rule::new("!has(self.repeat) || self.repeat == 1 || !has(self.harness) || self.harness != 'loadgen'")
+            .message("a run of LoadGen tests is not repeated; take repeat out, and create a BenchmarkRun for each")
+            .field_path(".repeat"),
         validation = unchanged("launcher"),
         validation = unchanged("storage"),
         validation = unchanged("validity"),
@@ -127,6 +136,12 @@ pub struct BenchmarkRunSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 0, max = 9_007_199_254_740_991_i64)))]
     pub seed: Option<u64>,
+
+    /// How many times the load is run, one run after the other, each with prompts of its own. The figures of the status are then the
+    /// mean of the runs, and repeats.json has the spread between them. Default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 30)))]
+    pub repeat: Option<u32>,
 
     /// The pod that issues the load.
     #[serde(default, skip_serializing_if = "is_default")]

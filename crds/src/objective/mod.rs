@@ -100,6 +100,10 @@ pub struct ObjectiveStatus {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub limit: String,
+    /// Of several runs of the load: the one with the worst result, which this row shows, such as `r2`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 8)))]
+    pub run: String,
 }
 
 /// A value of a figure that an objective bounds: a time, or a number.

@@ -28,6 +28,8 @@ pub struct EffectiveSpec {
     pub profile: Profile,
     /// Every random draw of the run derives from it.
     pub seed: u64,
+    /// How many times the load is run.
+    pub repeat: u32,
     /// The pod that issues the load.
     pub launcher: Launcher,
     /// Where the results folder is kept.
@@ -259,6 +261,7 @@ impl EffectiveSpec {
             harness: harness(spec),
             profile: Profile { source: ProfileSource::from_spec(spec).name() },
             seed: spec.seed.unwrap_or(42),
+            repeat: spec.repeat.unwrap_or(1),
             launcher: launcher(&spec.launcher, settings),
             storage: Storage {
                 pvc: claim(&spec.storage),
@@ -269,6 +272,14 @@ impl EffectiveSpec {
             slo: slo(&spec.slo),
             execution: execution(&spec.execution),
         }
+    }
+
+    /// The longest that an attempt may take from the start of its first load to the end of the launcher, in seconds: each run of a series
+    /// has the whole deadline and grace period, and each but the first may wait for the target again.
+    pub fn measuring_seconds(&self) -> u32 {
+        let each = self.execution.deadlines.run_seconds.saturating_add(self.execution.grace_period_seconds);
+        let waits = self.target.readiness.timeout_seconds.saturating_mul(self.repeat.saturating_sub(1));
+        each.saturating_mul(self.repeat.max(1)).saturating_add(waits)
     }
 
     /// Reads stored values. A field that is missing, because the release that stored them did not have it, gets its default.
@@ -282,7 +293,7 @@ impl EffectiveSpec {
     }
 
     /// Writes into a spec the values that the launcher measures with, so that a release with other defaults measures the same.
-    /// The launcher's pod, the claim, retries and the operator's deadlines stay as they were written.
+    /// The number of repeats, the launcher's pod, the claim, retries and the operator's deadlines stay as they were written.
     pub fn write_into(&self, spec: &mut BenchmarkRunSpec) {
         spec.harness = Some(self.harness);
         spec.seed = Some(self.seed);

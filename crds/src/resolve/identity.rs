@@ -19,6 +19,9 @@ pub struct RunIdentity {
     pub uid: String,
     /// Counted from 1.
     pub attempt: u32,
+    /// Which run of a series, counted from 1; absent where the load is run once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat_number: Option<u32>,
 }
 
 impl RunIdentity {
@@ -32,8 +35,22 @@ impl RunIdentity {
 
     /// The salt of prompts that no other run or attempt sends.
     pub fn prompt_salt(&self) -> String {
-        format!("{}-a{}", self.uid, self.attempt)
+        format!("{}-a{}{}", self.uid, self.attempt, self.dashed_repeat())
     }
+
+    /// The name that a person reads: that of the run, and `-r2` for the second of a series.
+    pub fn title(&self) -> String {
+        format!("{}{}", self.name, self.dashed_repeat())
+    }
+
+    fn dashed_repeat(&self) -> String {
+        self.repeat_number.map_or_else(String::new, |number| format!("-{}", repeat_name(number)))
+    }
+}
+
+/// The name of a run of a series, and of its results folder: `r2` is the second.
+pub fn repeat_name(number: u32) -> String {
+    format!("r{number}")
 }
 
 pub(super) fn check_name(name: &str, errors: &mut Errors) {

@@ -8,6 +8,7 @@ mod hardware;
 mod identity;
 mod metrics;
 mod profile;
+mod repeat;
 mod slo;
 mod target;
 mod url;
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use effective::{EffectiveSpec, claim, run_cleanup};
 pub use hardware::{Hardware, Price};
-pub use identity::RunIdentity;
+pub use identity::{RunIdentity, repeat_name};
 pub use metrics::{METRICS_PATH, MetricsEndpoint};
 pub use profile::ProfileSource;
 pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope};
@@ -112,6 +113,9 @@ pub struct ResolvedRun {
     pub seed: Seed,
     /// The texts of synthetic prompts derive from it as well.
     pub prompt_salt: String,
+    /// How many times the load is run, each time with a salt of its own; from 1 to 30.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub repeat: u32,
     /// Whether every request leaves a row.
     pub per_request_records: PerRequestRecords,
     /// Whether a results folder is kept.
@@ -127,6 +131,14 @@ pub struct ResolvedRun {
     pub run_deadline: Span,
     /// How long to drain and to write the report after a signal to stop.
     pub grace_period: Span,
+}
+
+fn once() -> u32 {
+    1
+}
+
+fn is_once(repeat: &u32) -> bool {
+    *repeat == once()
 }
 
 /// One field that cannot be used as it is.
@@ -174,6 +186,7 @@ pub fn resolve(
     target::check_ca(spec, &mut errors);
     let hardware = hardware::hardware(spec.target.hardware.as_ref(), &mut errors);
     profile::check(spec, &mut errors);
+    repeat::check(spec, &effective, &mut errors);
     files::check(spec, &mut errors);
     if spec.storage.pvc.is_some() && spec.storage.none.is_some() {
         errors.add("spec.storage", "has both pvc and none; keep one of them");
@@ -200,6 +213,7 @@ pub fn resolve(
         profile_source: effective.profile.source,
         seed: Seed(effective.seed),
         prompt_salt,
+        repeat: effective.repeat,
         per_request_records: effective.storage.per_request_records,
         store_results: effective.storage.pvc.is_some(),
         storage_required: effective.storage.required,

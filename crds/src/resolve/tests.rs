@@ -3,7 +3,13 @@ use crate::benchmark_run::SimulatorPreset;
 
 fn check(namespace: &str, spec: &str) -> Result<ResolvedRun, Vec<String>> {
     let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
-    let run = RunIdentity { name: "chat".into(), namespace: namespace.into(), uid: "u".into(), attempt: 1 };
+    let run = RunIdentity {
+        name: "chat".into(),
+        namespace: namespace.into(),
+        uid: "u".into(),
+        attempt: 1,
+        repeat_number: None,
+    };
     resolve(run, &spec, &Settings::default()).map_err(|errors| errors.iter().map(ToString::to_string).collect())
 }
 
@@ -185,6 +191,7 @@ fn an_attempts_name_tells_runs_of_one_name_apart() {
         namespace: "bench".into(),
         uid: uid.into(),
         attempt,
+        repeat_number: None,
     };
     let name = identity("2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11", 2).attempt_name();
     assert_eq!(name, "chat-2db482-a2");
@@ -248,4 +255,39 @@ fn metrics_have_a_url_a_path_and_a_kind() {
     assert!(metrics("", "[{serviceRef: {name: a}}]").unwrap_err()[0].contains("needs a cluster"));
     let many = format!("[{}]", "{url: 'http://a'}, ".repeat(33));
     assert!(metrics("", &many).unwrap_err()[0].contains("has 33 entries; write at most 32"));
+}
+
+#[test]
+fn what_cannot_be_repeated_says_what_to_do() {
+    let spec = |rest: &str| check("bench", &format!("{{target: {{simulator: {{}}}}, {rest}}}"));
+    assert_eq!(spec("seed: 1").unwrap().repeat, 1);
+    assert_eq!(spec("repeat: 30").unwrap().repeat, 30);
+    assert_eq!(spec("repeat: 1, harness: loadgen, profile: {promptSalt: x}").unwrap().repeat, 1);
+    for (wrong, path, remedy) in [
+        ("repeat: 0", "spec.repeat", "is 0; write a whole number from 1 to 30"),
+        ("repeat: 31", "spec.repeat", "is 31; write a whole number from 1 to 30"),
+        ("repeat: 2, harness: loadgen", "spec.repeat", "is 2, and LoadGen tests are not repeated; take it out"),
+        ("repeat: 2, profile: {promptSalt: x}", "spec.profile.promptSalt", "is \"x\"; take it out"),
+    ] {
+        let errors = spec(wrong).unwrap_err();
+        assert!(errors.len() == 1 && errors[0].starts_with(&format!("{path}: {remedy}")), "{wrong}: {errors:?}");
+    }
+    let both = spec("repeat: 2, harness: loadgen, profile: {promptSalt: x}").unwrap_err();
+    assert_eq!(both.len(), 2, "{both:?}");
+}
+
+#[test]
+fn each_run_of_a_series_has_a_salt_and_the_whole_deadline() {
+    let run = check("bench", "{target: {simulator: {}}, repeat: 3}").unwrap().run;
+    let of_run = |number: u32| RunIdentity { repeat_number: Some(number), ..run.clone() };
+    assert_eq!((of_run(2).prompt_salt(), of_run(2).title()), ("u-a1-r2".into(), "chat-r2".into()));
+    assert_eq!((of_run(2).attempt_name(), run.title()), (run.attempt_name(), "chat".into()));
+    let measuring = |repeat: u32| {
+        let times = "execution: {deadlines: {runSeconds: 100}, gracePeriodSeconds: 10}";
+        let spec =
+            format!("{{target: {{simulator: {{}}, readiness: {{timeoutSeconds: 7}}}}, {times}, repeat: {repeat}}}");
+        let spec: BenchmarkRunSpec = serde_saphyr::from_str(&spec).unwrap();
+        EffectiveSpec::new(&spec, &Settings::default()).measuring_seconds()
+    };
+    assert_eq!([1, 2, 30].map(measuring), [110, 227, 3_503]);
 }

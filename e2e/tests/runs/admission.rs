@@ -51,6 +51,9 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
         ("chat", &objective("metric: errorRatio, max: -1"), "spec.slo.objectives[0].max"),
         ("chat", &format!("{simulator}\nslo: {{baseline: {{runRef: before}}}}"), "add an objective"),
         ("chat", &profile("files: [{configMapRef: null}]"), "exactly one of configMapRef and claim"),
+        ("chat", &format!("{simulator}\nrepeat: 31"), "spec.repeat"),
+        ("chat", &format!("{simulator}\nrepeat: 2\nprofile: {{promptSalt: x}}"), "take promptSalt or repeat out"),
+        ("chat", &format!("{simulator}\nrepeat: 2\nharness: loadgen"), "LoadGen tests is not repeated"),
         ("chat.v1", simulator, "46 letters"),
         (&"c".repeat(47), simulator, "46 letters"),
     ] {
@@ -86,6 +89,7 @@ async fn a_run_is_immutable_but_for_suspend_cancel_and_cleanup() -> anyhow::Resu
         "profile: {variables: {isl: 7}}",
         "profile: {files: [{claim: {claimName: a}}]}",
         "seed: 7",
+        "repeat: 2",
         "launcher: {labels: {team: a}}",
         "storage: {required: false}",
         "validity: {maxErrorRatio: '0.5'}",

@@ -7,6 +7,7 @@ mod forgery;
 mod llm_d;
 mod loadgen;
 mod objectives;
+mod repeats;
 mod success;
 
 use std::time::Duration;

@@ -67,8 +67,7 @@ impl Decision<'_> {
     }
 
     fn watch_measuring(&self, attempt: &Attempt, running: Timestamp) -> Plan {
-        let execution = &self.effective.execution;
-        let limit = execution.deadlines.run_seconds + execution.grace_period_seconds + LEEWAY_SECONDS;
+        let limit = self.effective.measuring_seconds().saturating_add(LEEWAY_SECONDS);
         if seconds_since(running, self.turn.now) > limit {
             let message =
                 format!("the launcher did not end within {limit} seconds; raise execution.deadlines.runSeconds");

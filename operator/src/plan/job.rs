@@ -31,9 +31,7 @@ const BACKSTOP_SECONDS: i64 = 300;
 
 /// Builds the Job.
 pub fn build(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec, settings: &Settings) -> Job {
-    let execution = &effective.execution;
-    let deadlines =
-        [execution.deadlines.start_seconds, execution.deadlines.run_seconds, execution.grace_period_seconds];
+    let deadlines = [effective.execution.deadlines.start_seconds, effective.measuring_seconds()];
     let deadline = deadlines.into_iter().map(i64::from).sum::<i64>() + BACKSTOP_SECONDS;
     Job {
         metadata: meta::owned(run, attempt, meta::attempt_name(run, attempt)),

@@ -26,6 +26,7 @@ pub fn identity(run: &BenchmarkRun, attempt: u32) -> RunIdentity {
         namespace: run.namespace().unwrap_or_default(),
         uid: run.uid().unwrap_or_default(),
         attempt,
+        repeat_number: None,
     }
 }
 

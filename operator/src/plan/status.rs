@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crds::{
     BenchmarkRun, BenchmarkRunStatus, Envelope, Outcome, Reason,
-    benchmark_run::{MAX_OBJECTIVE_NAME, MAX_OBJECTIVES},
+    benchmark_run::{MAX_OBJECTIVE_NAME, MAX_OBJECTIVES, MAX_REPEATS},
     envelope::{MAX_ARTIFACTS, MAX_STAGES},
     objective::{Met, ObjectiveCounts},
     resolve::effective::Claim,
@@ -127,9 +127,11 @@ fn slo_met(status: &BenchmarkRunStatus, counts: ObjectiveCounts) -> (ConditionSt
     };
     let against = status.objectives.iter().filter(|it| all != Met::True && it.met == all);
     let named: Vec<String> = against
-        .map(|it| match it.observed.as_str() {
-            "" => it.name.clone(),
-            observed => format!("{} ({observed}, limit {})", it.name, it.limit),
+        .map(|it| match (it.observed.as_str(), it.run.as_str()) {
+            ("", "") => it.name.clone(),
+            ("", run) => format!("{} (in run {run})", it.name),
+            (observed, "") => format!("{} ({observed}, limit {})", it.name, it.limit),
+            (observed, run) => format!("{} ({observed} in run {run}, limit {})", it.name, it.limit),
         })
         .collect();
     let colon = if named.is_empty() { "" } else { ": " };
@@ -238,6 +240,7 @@ fn limit_fields(status: &mut BenchmarkRunStatus) {
         for count in [&mut summary.requests, &mut summary.failed, &mut summary.cancelled] {
             *count = (*count).min(LARGEST);
         }
+        summary.mean_of_runs = summary.mean_of_runs.map(|it| it.min(MAX_REPEATS));
     }
     for stage in &mut status.stages {
         stage.name = truncate(&stage.name, 64);
@@ -253,6 +256,7 @@ fn limit_fields(status: &mut BenchmarkRunStatus) {
         objective.name = truncate(&objective.name, MAX_OBJECTIVE_NAME);
         objective.observed = truncate(&objective.observed, 32);
         objective.limit = truncate(&objective.limit, 32);
+        objective.run = truncate(&objective.run, 8);
     }
     retain_unique(&mut status.objectives, |it| &it.name);
     status.objectives.truncate(MAX_OBJECTIVES);

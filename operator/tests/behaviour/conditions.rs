@@ -265,6 +265,7 @@ fn hostile() -> Envelope {
         met: Met::False,
         observed: "é".repeat(n),
         limit: "9".repeat(40),
+        run: "r".repeat(20),
     };
     envelope.objectives = (0..14).map(objective).collect();
     envelope.core.objectives = Some(crds::ObjectiveCounts { met: u32::MAX, missed: u32::MAX, inconclusive: 1 });

@@ -273,3 +273,56 @@ fn a_run_that_finishes_plans_once_more_for_its_cleanup() {
     };
     check(&run, &ended(said(&envelope(Outcome::Passed, "RunSucceeded"))), 600, &want);
 }
+
+#[test]
+fn a_series_has_the_deadline_of_all_its_runs() {
+    let times =
+        "execution: {retry: {limit: 0}, deadlines: {startSeconds: 50, runSeconds: 100}, gracePeriodSeconds: 10}";
+    let spec = |repeat: u32| {
+        format!("{{target: {{simulator: {{}}, readiness: {{timeoutSeconds: 20}}}}, {times}, repeat: {repeat}}}")
+    };
+    // Each run has 110 seconds, each but the first may wait 20 for the target, and the operator waits another 60.
+    for (repeat, limit) in [(1, 170), (3, 430)] {
+        let run = in_phase(&spec(repeat), Phase::Running);
+        check(&run, &measuring(), 60 + limit, &Want { phase: Some(Phase::Running), ..Want::default() });
+        let plan = operator::plan::plan(
+            &run,
+            &measuring(),
+            &operator::plan::Turn { settings: &settings(), now: at(61 + limit) },
+        );
+        let last = plan.status.attempts.last().unwrap();
+        assert_eq!(last.reason, Reason::DeadlineExceeded, "{repeat}");
+        let run = in_phase(&spec(repeat), Phase::Preparing);
+        let plan =
+            operator::plan::plan(&run, &nothing(&run), &operator::plan::Turn { settings: &settings(), now: at(1) });
+        let deadlines = plan.create.iter().filter_map(|it| match it {
+            operator::plan::Child::Job(job) => job.spec.as_ref()?.active_deadline_seconds,
+            _ => None,
+        });
+        // The start, the runs, and the 300 seconds of the backstop.
+        assert_eq!(deadlines.collect::<Vec<_>>(), [50 + (limit - 60) + 300], "{repeat}");
+    }
+}
+
+#[test]
+fn the_figures_of_a_series_say_of_how_many_runs_they_are_the_mean() {
+    let mut reported = with_objectives(Outcome::SLOViolated, "SLOViolated", &[("a", crds::Met::False, "812ms")]);
+    reported.objectives[0].run = "r2".into();
+    reported.core.message = "run r2: a: p99 of ttft is 812ms, above max 500ms".into();
+    reported.core.summary.as_mut().unwrap().mean_of_runs = Some(3);
+    let spec =
+        "{target: {simulator: {}}, repeat: 3, slo: {objectives: [{name: a, metric: ttft, stat: p99, max: 500ms}]}}";
+    let want = Want {
+        phase: Some(Phase::Failed),
+        outcome: Some(Outcome::SLOViolated),
+        reason: Some(Reason::SLOViolated),
+        says: "run r2: a: p99",
+        attempt_ended: Some(Reason::SLOViolated),
+        ..Want::default()
+    };
+    let plan = check(&in_phase(spec, Phase::Running), &ended(said(&reported)), 600, &want);
+    assert_eq!(plan.status.summary.unwrap().mean_of_runs, Some(3));
+    assert_eq!(plan.status.objectives[0].run, "r2");
+    let slo = plan.status.conditions.iter().find(|it| it.kind == "SLOMet").unwrap();
+    assert_eq!(slo.message, "0 of 1 objectives met, 1 missed: a (812ms in run r2, limit 500ms)");
+}

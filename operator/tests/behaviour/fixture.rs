@@ -72,7 +72,8 @@ pub fn in_phase(spec: &str, phase: Phase) -> BenchmarkRun {
 }
 
 pub fn input(run: &BenchmarkRun, attempt: u32) -> LauncherInput {
-    let identity = RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: UID.into(), attempt };
+    let identity =
+        RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: UID.into(), attempt, repeat_number: None };
     LauncherInput {
         run: resolve(identity, &run.spec, &settings()).unwrap(),
         profile: "load: {}\n".into(),
@@ -149,6 +150,7 @@ pub fn with_objectives(outcome: Outcome, reason: &str, objectives: &[(&str, Met,
         met: *met,
         observed: (*observed).into(),
         limit: "500ms".into(),
+        run: String::new(),
     };
     envelope.objectives = objectives.iter().map(row).collect();
     envelope.core.objectives = Some(ObjectiveCounts::of(objectives.iter().map(|it| it.1)));

@@ -40,6 +40,11 @@ fn report(run: &BenchmarkRun, name: &str, found: Option<&BenchmarkRun>) -> Resul
         let outcome = status.outcome.map_or("without an outcome", Outcome::name);
         return Err(problem(&format!("which ended {outcome}, so that its figures do not count; name a valid run")));
     }
+    if let Some(repeat) = status.effective_spec.as_ref().map(|it| it.repeat).filter(|it| *it > 1) {
+        return Err(problem(&format!(
+            "which has {repeat} repeats, each with a report of its own; name a run without repeat"
+        )));
+    }
     let folder = stored_folder(status).ok_or_else(|| problem("which left no results; name a run with storage.pvc"))?;
     let own = claim(&run.spec.storage).map(|it| it.claim_name).unwrap_or_default();
     let its = status.effective_spec.as_ref().and_then(|it| it.storage.pvc.as_ref());

@@ -56,6 +56,7 @@ fn a_run_that_cannot_be_compared_with_says_why_and_what_to_do() {
     check(Some(&earlier(|it| it["partial"] = true.into())), "workload-pvc", "do not count");
     check(Some(&earlier(|it| it["conditions"][0]["status"] = "False".into())), "workload-pvc", "left no results");
     check(Some(&earlier(|it| it["attempts"] = json!([]))), "workload-pvc", "left no results");
+    check(Some(&earlier(|it| it["effectiveSpec"]["repeat"] = 3.into())), "workload-pvc", "has 3 repeats");
     check(Some(&earlier(|_| {})), "results", "set storage.pvc.claimName to workload-pvc");
     let itself = BenchmarkRun::new("before", later("workload-pvc").spec);
     assert!(report(&itself, "before", Some(&earlier(|_| {}))).unwrap_err().contains("the run itself"));
