@@ -16,6 +16,7 @@ pub mod labels;
 pub mod loadgen;
 pub mod objectives;
 mod remarks;
+pub mod repeats;
 pub mod sessions;
 pub mod stage;
 mod summary;

@@ -24,6 +24,7 @@ pub(super) fn of_run(analysis: &Analysis) -> RunSummary {
         requests_per_second_milli: rates.map(|it| it.requests.into()),
         output_tokens_per_second_milli: rates.map(|it| it.output_tokens.into()),
         total_tokens_per_second_milli: rates.and_then(|it| it.total_tokens).map(Into::into),
+        mean_of_runs: None,
     }
 }
 

@@ -42,6 +42,8 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     spec.profile = profile(inputs, &mut notes);
     EffectiveSpec::new(&spec, &Settings::default()).write_into(&mut spec);
     spec.seed = Some(run.seed.0);
+    // The prompts of a run cannot be sent again in several runs.
+    spec.repeat = None;
     // The default of a laptop is too short for a cluster.
     spec.target.readiness.timeout_seconds = inputs.spec.target.readiness.timeout_seconds;
     spec.suspend = false;
@@ -184,7 +186,13 @@ mod tests {
 
     fn inputs_of(namespace: &str, spec: &str) -> (BenchmarkRunSpec, ResolvedRun) {
         let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
-        let run = RunIdentity { name: "chat".into(), namespace: namespace.into(), uid: "u".into(), attempt: 2 };
+        let run = RunIdentity {
+            name: "chat".into(),
+            namespace: namespace.into(),
+            uid: "u".into(),
+            attempt: 2,
+            repeat_number: None,
+        };
         let run = resolve(run, &spec, &Settings::default()).unwrap();
         (spec, run)
     }

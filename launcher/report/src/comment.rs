@@ -48,7 +48,7 @@ fn head(report: &Report<'_>, to: &mut String) {
     let (analysis, run) = (report.analysis, report.run);
     let objectives = analysis.objectives.as_ref().map(|it| format!("; {}", it.counts())).unwrap_or_default();
     let goals = text::goals(analysis).map(|it| format!("; {}", it.text)).unwrap_or_default();
-    line(to, &format!("### {}: {}{objectives}{goals}\n", code(&run.run.name), analysis.verdict.outcome.name()));
+    line(to, &format!("### {}: {}{objectives}{goals}\n", code(&run.run.title()), analysis.verdict.outcome.name()));
     let (model, target, profile) = (code(&analysis.model), code(run.endpoint.name()), code(&text::profile(run)));
     let duration = time(analysis.all.duration);
     line(to, &format!("Model {model} at {target}, profile {profile}, from {} for {duration}.\n", analysis.started));

@@ -57,6 +57,32 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
+/// Makes a folder below `root` under a name that neither a whole folder nor a partial one has: the name itself, or with `-2` and so
+/// on. Returns the name.
+///
+/// # Errors
+/// The folder cannot be made.
+pub(super) fn claim(root: &Path, name: &str) -> Result<String, StorageError> {
+    fs::create_dir_all(root).map_err(|source| StorageError::new(root, source))?;
+    for number in 1..=MAX_SAME_NAME {
+        let name = numbered(name, number);
+        if root.join(format!("{name}{SUFFIX}")).symlink_metadata().is_ok() {
+            continue;
+        }
+        let path = root.join(&name);
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(name),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(StorageError::new(&path, source)),
+        }
+    }
+    Err(StorageError::new(&root.join(name), ErrorKind::AlreadyExists.into()))
+}
+
+fn numbered(name: &str, number: u32) -> String {
+    if number == 1 { name.to_owned() } else { format!("{name}-{number}") }
+}
+
 /// A results folder that is being written.
 #[derive(Debug)]
 pub struct Folder {
@@ -90,7 +116,7 @@ impl Folder {
         let parent = wanted.parent().unwrap_or(root);
         fs::create_dir_all(parent).map_err(|source| StorageError::new(parent, source))?;
         for number in 1..=MAX_SAME_NAME {
-            let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
+            let name = numbered(name, number);
             let partial = root.join(format!("{name}{SUFFIX}"));
             if root.join(&name).symlink_metadata().is_ok() {
                 continue;

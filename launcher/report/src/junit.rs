@@ -48,7 +48,7 @@ pub fn write(report: &Report<'_>, to: &mut (impl Write + ?Sized)) -> io::Result<
     let count = |element: &str| {
         cases.iter().filter(|it| it.problem.as_ref().is_some_and(|it| it.element == element)).count().to_string()
     };
-    let name = text(&report.run.run.name);
+    let name = text(&report.run.run.title());
     let (started, seconds) = (analysis.started.to_string(), analysis.all.duration.as_secs_f64().to_string());
     let counts = [
         ("tests", cases.len().to_string()),

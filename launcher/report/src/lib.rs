@@ -1,4 +1,4 @@
-//! An analysis as people and programs read it: a file a format. Only [`folder`] and [`index`] write anything.
+//! An analysis as people and programs read it: a file a format. Only [`folder`], [`index`] and the folder of [`repeats`] write anything.
 
 pub mod baseline;
 pub mod benchmark_report;
@@ -14,6 +14,7 @@ pub mod markdown;
 pub mod partial;
 mod provenance;
 mod redact;
+pub mod repeats;
 pub mod requests_parquet;
 pub mod server;
 pub mod stages_csv;

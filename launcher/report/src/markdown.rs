@@ -64,7 +64,7 @@ fn head(report: &Report<'_>, page: &mut Page) {
     let (analysis, run) = (report.analysis, report.run);
     let goals = goals(analysis);
     let met = goals.as_ref().map(|it| format!("; {}", it.text)).unwrap_or_default();
-    page.line(format_args!("# {}: {}{met}", cell(&run.run.name), analysis.verdict.outcome.name()));
+    page.line(format_args!("# {}: {}{met}", cell(&run.run.title()), analysis.verdict.outcome.name()));
     page.blank();
     for reason in &analysis.verdict.reasons {
         let colon = if reason.message.is_empty() { "" } else { ": " };

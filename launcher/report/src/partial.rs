@@ -9,10 +9,11 @@
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Read as _, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
     process,
 };
 
+use crds::benchmark_run::MAX_REPEATS;
 use jiff::Timestamp;
 use tracing::{info, warn};
 
@@ -24,6 +25,10 @@ pub(super) const MARKER: &str = "PARTIAL.md";
 const INPUTS: [&str; 4] = [MARKER, "run.yaml", "profile.yaml", super::benchmark_run::FILE_NAME];
 /// Names that are looked at in a folder of results; more would make a start slow.
 const MAX_ENTRIES: usize = 10_000;
+/// Names that are looked at in the folder of a series: its runs, whole or not, and its files.
+const MAX_RUNS: usize = 4 * MAX_REPEATS as usize;
+/// What a whole folder of a run holds, and that of a series does not.
+const REPORT: &str = "report.json";
 /// More than a marker has, in bytes.
 const MAX_MARKER: u64 = 4_096;
 /// What the line of the host begins with.
@@ -74,9 +79,12 @@ pub enum Leftovers<'a> {
     Named(&'a [String]),
 }
 
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit())
+}
+
 impl Leftovers<'_> {
     fn has_name(self, folder: &str) -> bool {
-        let is_number = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
         let is_of = |name: &String| match folder.strip_prefix(name.as_str()) {
             Some(rest) => rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number),
             None => false,
@@ -95,30 +103,49 @@ impl Leftovers<'_> {
     }
 }
 
-/// Deletes the unfinished folders in `parent` that are among `leftovers`, hold no results, and whose launcher is gone.
+/// Deletes the unfinished folders in `parent` that are among `leftovers`, hold no results, and whose launcher is gone. Those of the runs
+/// of a series lie one level deeper, in a folder that has a name already.
 pub fn sweep(parent: &Path, leftovers: Leftovers<'_>) {
-    let Ok(entries) = fs::read_dir(parent) else { return };
-    for entry in entries.take(MAX_ENTRIES).flatten() {
-        let path = entry.path();
-        // A link may lead anywhere.
-        let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
-        let file_name = entry.file_name();
-        let Some(name) = file_name.to_str().and_then(|it| it.strip_suffix(SUFFIX)) else { continue };
-        if !is_folder || !leftovers.has_name(name) {
-            continue;
+    for (path, name) in folders(parent, MAX_ENTRIES) {
+        match name.strip_suffix(SUFFIX) {
+            Some(name) if leftovers.has_name(name) => delete_abandoned(&path, leftovers),
+            None if leftovers.has_name(&name) && !path.join(REPORT).exists() => sweep_series(&path, leftovers),
+            _ => {}
         }
-        // Held until the folder is gone.
-        let Some(_locked) = abandoned(&path, leftovers) else { continue };
-        if !has_inputs_alone(&path) {
-            info!(folder = %path.display(), "a launcher was killed while it wrote this report; the folder stays");
-            continue;
+    }
+}
+
+fn sweep_series(series: &Path, leftovers: Leftovers<'_>) {
+    let runs = folders(series, MAX_RUNS).into_iter().filter(|(_, name)| {
+        let number = name.strip_suffix(SUFFIX).and_then(|it| it.strip_prefix('r'));
+        number.is_some_and(is_number)
+    });
+    for (path, _) in runs {
+        delete_abandoned(&path, leftovers);
+        // It may hold whole runs, and then it has to stay.
+        let _ = fs::remove_dir(series);
+    }
+}
+
+/// The folders in a folder, with their names. A link is none, because it may lead anywhere.
+fn folders(parent: &Path, most: usize) -> Vec<(PathBuf, String)> {
+    let entries = fs::read_dir(parent).into_iter().flatten().take(most).flatten();
+    let folders = entries.filter(|it| it.file_type().is_ok_and(|it| it.is_dir()));
+    folders.filter_map(|it| Some((it.path(), it.file_name().into_string().ok()?))).collect()
+}
+
+fn delete_abandoned(path: &Path, leftovers: Leftovers<'_>) {
+    // Held until the folder is gone.
+    let Some(_locked) = abandoned(path, leftovers) else { return };
+    if !has_inputs_alone(path) {
+        info!(folder = %path.display(), "a launcher was killed while it wrote this report; the folder stays");
+        return;
+    }
+    match fs::remove_dir_all(path) {
+        Ok(()) => {
+            info!(folder = %path.display(), "the folder of a killed launcher was deleted: it held no results")
         }
-        match fs::remove_dir_all(&path) {
-            Ok(()) => {
-                info!(folder = %path.display(), "the folder of a killed launcher was deleted: it held no results")
-            }
-            Err(error) => warn!(folder = %path.display(), %error, "the folder of a killed launcher stays"),
-        }
+        Err(error) => warn!(folder = %path.display(), %error, "the folder of a killed launcher stays"),
     }
 }
 
@@ -216,6 +243,23 @@ mod tests {
         sweep(root.path(), Leftovers::Named(&["chat-2db482-a1".into()]));
         all.retain(|it| !earlier.contains(it));
         assert_eq!(left(root.path()), all);
+    }
+
+    #[test]
+    fn what_a_killed_series_left_unfinished_is_deleted_and_its_whole_runs_stay() {
+        let root = tempfile::tempdir().unwrap();
+        for series in ["chat-2db482-a1", "other-77aa01-a1"] {
+            fs::create_dir_all(root.path().join(series).join("r1")).unwrap();
+            begin_elsewhere(&root.path().join(series), "r2.partial");
+        }
+        fs::create_dir(root.path().join("begun-2db482-a1")).unwrap();
+        begin_elsewhere(&root.path().join("begun-2db482-a1"), "r1.partial");
+        sweep(root.path(), Leftovers::OfThisHost);
+        assert_eq!(left(&root.path().join("chat-2db482-a1")), ["r1", "r2.partial"]);
+        sweep(root.path(), Leftovers::Named(&["chat-2db482-a1".into(), "begun-2db482-a1".into()]));
+        assert_eq!(left(&root.path().join("chat-2db482-a1")), ["r1"]);
+        assert_eq!(left(&root.path().join("other-77aa01-a1")), ["r1", "r2.partial"]);
+        assert_eq!(left(root.path()), ["chat-2db482-a1", "other-77aa01-a1"]);
     }
 
     #[test]

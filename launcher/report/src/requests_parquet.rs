@@ -111,7 +111,7 @@ fn metadata(report: &Report<'_>, left_out: u64) -> Vec<KeyValue> {
     let run = &report.run.run;
     [
         ("benchwright.started", report.analysis.started.to_string()),
-        ("benchwright.run", run.name.clone()),
+        ("benchwright.run", run.title()),
         ("benchwright.uid", run.uid.clone()),
         ("benchwright.attempt", run.attempt.to_string()),
         ("benchwright.model", report.analysis.model.clone()),

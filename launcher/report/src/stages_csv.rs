@@ -152,7 +152,7 @@ fn row(document: &ReportDocument, stage: &StageDocument, index: usize) -> io::Re
     let cost = hardware.and_then(|it| it.stages.get(index)).map(|it| &it.figures);
     Ok(json!({
         "run": {
-            "name": document.run.name,
+            "name": document.run.title(),
             "started": document.started,
             "model": document.model,
             "outcome": document.outcome,

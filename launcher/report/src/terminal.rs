@@ -180,7 +180,7 @@ fn distribution(it: &Distribution<String>) -> [String; 6] {
     ]
 }
 
-fn new_table(header: &[&str]) -> Table {
+pub(super) fn new_table(header: &[&str]) -> Table {
     let mut table = Table::new();
     let cells = header.iter().enumerate().map(|(column, it)| if column == 0 { Cell::new(it) } else { right(it) });
     table.load_style(STYLE).set_header(cells);
@@ -189,7 +189,7 @@ fn new_table(header: &[&str]) -> Table {
 
 /// The text of a table in the width of a terminal: two blanks between columns, or one where the first column needs the room.
 /// Only that one, which holds words, may be wrapped.
-fn fitted(mut table: Table) -> String {
+pub(super) fn fitted(mut table: Table) -> String {
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH as u16);
     let widths: Vec<usize> = table.column_max_content_widths().into_iter().map(usize::from).collect();
     let numbers = widths.iter().skip(1).map(|it| it + 2).sum::<usize>();
@@ -205,7 +205,7 @@ fn fitted(mut table: Table) -> String {
     table.trim_fmt()
 }
 
-fn add_row(table: &mut Table, name: String, cells: impl IntoIterator<Item = String>) {
+pub(super) fn add_row(table: &mut Table, name: String, cells: impl IntoIterator<Item = String>) {
     table.add_row(std::iter::once(Cell::new(name)).chain(cells.into_iter().map(|it| right(&it))));
 }
 

@@ -75,6 +75,7 @@ impl RunFile {
             namespace: String::new(),
             uid: uuid::Uuid::new_v4().to_string(),
             attempt: 1,
+            repeat_number: None,
         };
         if identity.name.is_empty() {
             let message = format!(
@@ -125,6 +126,11 @@ impl RunFile {
             entries.remove("configMapRef");
         }
         profile["name"] = name.into();
+    }
+
+    /// Sets how many times the load is run.
+    pub(super) fn set_repeat(&mut self, repeat: u32) {
+        self.value["spec"]["repeat"] = repeat.into();
     }
 
     /// Adds sources of metrics to those that the file names, or takes away all.

@@ -98,6 +98,7 @@ impl ObjectiveResult {
             met: self.met,
             observed: self.observed.as_ref().map(|it| it.value.beside(self.limit())).unwrap_or_default(),
             limit: self.limit().to_string(),
+            run: String::new(),
         }
     }
 
@@ -196,16 +197,20 @@ fn evaluate(objective: &ResolvedObjective, subject: &Subject<'_>) -> ObjectiveRe
     }
 }
 
-/// The one of two stages that decides: one that misses before one that is undecided before one that meets, and then the one that is
-/// nearer to its limit, or further past it. Of equals it is the earlier.
+/// The one of two stages that decides.
 fn worse(one: ObjectiveResult, other: ObjectiveResult) -> ObjectiveResult {
+    if is_worse(&other, &one) { other } else { one }
+}
+
+/// Whether a result of an objective decides before another one, of another stage or run: one that misses before one that is undecided
+/// before one that meets, and then the one that is nearer to its limit, or further past it. Of equals neither does.
+pub(crate) fn is_worse(it: &ObjectiveResult, than: &ObjectiveResult) -> bool {
     let rank = |it: &ObjectiveResult| match it.met {
         Met::True => 0,
         Met::Inconclusive => 1,
         Met::False => 2,
     };
-    let order = rank(&other).cmp(&rank(&one)).then_with(|| used(&other).total_cmp(&used(&one)));
-    if order.is_gt() { other } else { one }
+    rank(it).cmp(&rank(than)).then_with(|| used(it).total_cmp(&used(than))).is_gt()
 }
 
 /// The part of the limit that a value uses up: above 1 the limit is missed.

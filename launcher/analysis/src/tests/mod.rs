@@ -51,7 +51,13 @@ pub(super) fn workload(stages: Vec<Stage>) -> Workload {
 
 fn run() -> ResolvedRun {
     ResolvedRun {
-        run: RunIdentity { name: "chat".into(), namespace: String::new(), uid: "u".into(), attempt: 1 },
+        run: RunIdentity {
+            name: "chat".into(),
+            namespace: String::new(),
+            uid: "u".into(),
+            attempt: 1,
+            repeat_number: None,
+        },
         endpoint: Endpoint::Simulator(SimulatorPreset::Tiny),
         metrics: None,
         api: None,
@@ -66,6 +72,7 @@ fn run() -> ResolvedRun {
         profile_source: "inline".into(),
         seed: Seed(1),
         prompt_salt: "u-a1".into(),
+        repeat: 1,
         per_request_records: PerRequestRecords::None,
         store_results: false,
         storage_required: false,

@@ -15,7 +15,10 @@ mod time_series;
 
 use std::{io, time::Duration};
 
-use crds::{hex, resolve::Endpoint};
+use crds::{
+    hex,
+    resolve::{Endpoint, repeat_name},
+};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -120,7 +123,8 @@ fn results(revision: Revision, report: &Report<'_>, stage: &StageAnalysis, index
 fn run(report: &Report<'_>, stage: &StageAnalysis) -> Value {
     let (analysis, identity) = (report.analysis, &report.run.run);
     // Derived and not drawn, so that the same measurement always has the same report.
-    let report_of = format!("{}/{}/{}", identity.uid, identity.attempt, stage.stage.name);
+    let run_of_series = identity.repeat_number.map_or_else(String::new, |it| format!("{}/", repeat_name(it)));
+    let report_of = format!("{}/{}/{run_of_series}{}", identity.uid, identity.attempt, stage.stage.name);
     let mut run = Map::new();
     run.insert("uid".into(), json!(Uuid::new_v5(&Uuid::NAMESPACE_URL, report_of.as_bytes()).to_string()));
     run.insert("eid".into(), json!(Uuid::new_v5(&Uuid::NAMESPACE_URL, identity.uid.as_bytes()).to_string()));
@@ -128,7 +132,7 @@ fn run(report: &Report<'_>, stage: &StageAnalysis) -> Value {
         run.insert("user".into(), json!(format!("namespace={}", identity.namespace)));
     }
     // Prism labels a run of several stages with the description of the first one.
-    run.insert("description".into(), json!(format!("{}, profile {}", identity.name, report.run.profile_source)));
+    run.insert("description".into(), json!(format!("{}, profile {}", identity.title(), report.run.profile_source)));
     let mut keywords = vec![format!("stage={}", stage.stage.name)];
     keywords.extend(Labels::of_stage(stage).pairs());
     keywords.extend(steady_state::of(stage).map(|it| format!("steady_state={}", it.verdict.name())));

@@ -52,7 +52,7 @@ pub(crate) fn write(report: &Report<'_>, server: &ServerReport, to: &mut (dyn Wr
 fn write_groups(report: &Report<'_>, server: &ServerReport, to: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
     let metadata = vec![
         KeyValue::new("benchwright.started".to_owned(), report.analysis.started.to_string()),
-        KeyValue::new("benchwright.run".to_owned(), report.run.run.name.clone()),
+        KeyValue::new("benchwright.run".to_owned(), report.run.run.title()),
     ];
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)

@@ -7,6 +7,7 @@ mod fixture;
 mod layout;
 mod objectives;
 mod page_data;
+mod repeats;
 mod servers;
 mod stages_csv;
 mod standard_report;

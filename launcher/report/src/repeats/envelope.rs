@@ -1,0 +1,45 @@
+//! A series as the launcher's termination message.
+
+use crds::{
+    envelope::{ArtifactRef, Core, Envelope},
+    resolve::repeat_name,
+};
+
+use super::{Repeat, Series};
+use crate::folder::Stored;
+
+/// The report of a run, by its name in the folder of the run.
+const REPORT: &str = "report.json";
+
+/// What a series tells the operator. `stored`: the folder of the series, if there is one. Its files come first, then the report of each run.
+pub fn envelope(series: &Series<'_>, stored: Option<&Stored>) -> Envelope {
+    let verdict = series.verdict();
+    let (counts, objectives) = series.objectives().unzip();
+    let first = series.repeats.first().map(|it| &it.analysis);
+    let own = stored.iter().flat_map(|it| it.artifacts.clone());
+    let artifacts = own.chain(series.repeats.iter().filter_map(report)).collect();
+    Envelope {
+        core: Core {
+            run_uid: series.run.uid.clone(),
+            attempt: series.run.attempt,
+            outcome: verdict.outcome,
+            reason: verdict.reason.into(),
+            message: verdict.message,
+            model: first.map(|it| it.model.clone()).unwrap_or_default(),
+            load_start_time: first.map(|it| it.started),
+            folder: stored.map(|it| it.name.clone()),
+            partial: series.is_partial(),
+            summary: series.summary(),
+            objectives: counts,
+            artifacts,
+        },
+        stages: series.stage_summaries(),
+        stages_truncated: false,
+        objectives: objectives.unwrap_or_default(),
+    }
+}
+
+fn report(run: &Repeat) -> Option<ArtifactRef> {
+    let found = run.stored.as_ref()?.artifacts.iter().find(|it| it.name == REPORT)?;
+    Some(ArtifactRef { name: format!("{}/{REPORT}", repeat_name(run.number)), ..found.clone() })
+}

@@ -1,0 +1,68 @@
+//! [I/O] The folder of a series: a folder for each run, and at the end `repeats.json` and `repeats.md`.
+//!
+//! It has its name from the start, because each run in it is whole when it has its own. One without `repeats.json` is that of a
+//! series that was killed.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crds::{envelope::ArtifactRef, resolve::repeat_name};
+
+use super::{RepeatsDocument, Series, markdown};
+use crate::{
+    folder::{StorageError, Stored, claim},
+    whole_file::{Written, write_whole},
+};
+
+/// The folder of a series.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeriesFolder {
+    path: PathBuf,
+    name: String,
+}
+
+impl SeriesFolder {
+    /// Makes the folder below `root`; where the name is taken it gets `-2` and so on.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn create(root: &Path, name: &str) -> Result<SeriesFolder, StorageError> {
+        let name = claim(root, name)?;
+        Ok(SeriesFolder { path: root.join(&name), name })
+    }
+
+    /// The name of the folder of a run below the root, such as `chat/r2`.
+    pub fn name_of(&self, number: u32) -> String {
+        format!("{}/{}", self.name, repeat_name(number))
+    }
+
+    /// Writes what the runs come to together.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn write(&self, series: &Series<'_>) -> Result<Stored, StorageError> {
+        let document = RepeatsDocument::new(series);
+        let page = markdown(series);
+        let json = self.write_file("repeats.json", |file| document.write(file))?;
+        let markdown = self.write_file("repeats.md", |file| file.write_all(page.as_bytes()))?;
+        Ok(Stored { path: self.path.clone(), name: self.name.clone(), artifacts: vec![json, markdown] })
+    }
+
+    fn write_file(
+        &self,
+        name: &str,
+        fill: impl FnOnce(&mut (dyn std::io::Write + Send)) -> std::io::Result<()>,
+    ) -> Result<ArtifactRef, StorageError> {
+        let path = self.path.join(name);
+        let Written { bytes, sha256 } = write_whole(&path, fill).map_err(|source| StorageError { path, source })?;
+        Ok(ArtifactRef { name: name.to_owned(), uri: String::new(), bytes, sha256 })
+    }
+
+    /// Takes the folder away again if no run left anything in it.
+    pub fn discard(self) {
+        // It may hold a run, and then it has to stay.
+        let _ = fs::remove_dir(&self.path);
+    }
+}

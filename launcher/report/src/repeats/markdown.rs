@@ -1,0 +1,93 @@
+//! `repeats.md`: the runs of a series and the spread between them, for people.
+
+use crds::{objective::ObjectiveStatus, resolve::repeat_name};
+
+use super::{
+    Repeat, Series,
+    rows::{self, FigureRow},
+};
+use crate::{
+    markdown::cell,
+    text::{self, number, optional},
+};
+
+/// What the columns mean, and what is assumed.
+const FOOT: &str = "\
+Each run has a report of its own, in the folder of its name. The interval is that of the mean of the runs, which are taken as independent
+and normally distributed. The standard error within a run is what the requests of single runs suggest for the standard deviation between
+runs; it allows for requests that depend on each other. Where the deviation between runs is much larger, something differs from run to run
+that no single run shows. Each formula stands in docs/metrics.md of Benchwright, under Repeats.
+";
+
+/// The text of the file.
+pub fn render(series: &Series<'_>) -> String {
+    let verdict = series.verdict();
+    let mut page = format!("# {}, {} runs: {}\n", cell(&series.run.name), series.asked, verdict.outcome.name());
+    let notes = notes(series);
+    if !notes.is_empty() {
+        page.push_str(&format!("\n{}\n", notes.join("\n")));
+    }
+    let model = series.repeats.first().map(|it| it.analysis.model.as_str()).unwrap_or_default();
+    page.push_str(&format!("\nModel {}. Each run has prompts of its own, by its salt.\n\n", cell(model)));
+    page.push_str("| run | outcome | requests | failed or cancelled | output tokens/s | prompt salt |\n");
+    page.push_str("| --- | --- | ---: | ---: | ---: | --- |\n");
+    series.repeats.iter().for_each(|it| page.push_str(&run(it)));
+    if let Some((counts, rows)) = series.objectives() {
+        page.push_str(&format!("\n## Objectives\n\nThe worst result of the runs: {counts}.\n\n"));
+        page.push_str("| objective | met | observed | limit | run |\n| --- | --- | ---: | ---: | --- |\n");
+        rows.iter().for_each(|it| page.push_str(&objective(it)));
+    }
+    let mut has_marks = false;
+    for stage in rows::stages(series) {
+        page.push_str(&format!("\n## Stage {}\n\n", cell(&stage.name)));
+        page.push_str(
+            "| figure | mean of the runs | 95 % interval | stddev between runs | standard error within a run | smallest | largest |\n\
+             | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+        );
+        for it in &stage.rows {
+            has_marks |= text::has_marks(&it.label());
+            page.push_str(&figure(it));
+        }
+    }
+    let marks = if has_marks { format!("`*`: {}.\n\n", text::LARGEST_MEANS) } else { String::new() };
+    page + "\n" + &marks + FOOT
+}
+
+/// What to know of the series, a line each.
+fn notes(series: &Series<'_>) -> Vec<String> {
+    let verdict = series.verdict();
+    let (asked, measured) = (series.asked, series.repeats.len());
+    let why = (!verdict.message.is_empty()).then(|| format!("- **{}**: {}", verdict.reason, cell(&verdict.message)));
+    let partial = series.is_partial().then(|| format!("- Of {asked} runs that were asked, {measured} were measured."));
+    let left_out = series.counted().len() < measured;
+    let left_out = left_out.then(|| "- Runs whose figures do not count are in no mean and no interval.".to_owned());
+    [why, partial, left_out].into_iter().flatten().collect()
+}
+
+fn run(it: &Repeat) -> String {
+    let name = repeat_name(it.number);
+    let link = if it.stored.is_some() { format!("[{name}]({name}/report.md)") } else { name };
+    let all = &it.analysis.all;
+    let tokens = optional(all.throughput, |it| number(it.output_tokens));
+    let outcome = it.analysis.verdict.outcome.name();
+    let failed = all.failed + all.cancelled;
+    format!("| {link} | {outcome} | {} | {failed} | {tokens} | {} |\n", all.requests, cell(&it.prompt_salt))
+}
+
+fn objective(it: &ObjectiveStatus) -> String {
+    let observed = if it.observed.is_empty() { text::NOTHING } else { &it.observed };
+    format!("| {} | {} | {observed} | {} | {} |\n", cell(&it.name), it.met.name(), it.limit, it.run)
+}
+
+fn figure(it: &FigureRow) -> String {
+    let cells = [
+        it.label(),
+        it.text(it.mean),
+        it.interval(),
+        it.optional(it.spread.map(|it| it.stddev)),
+        it.optional(it.standard_error),
+        it.text(it.min),
+        it.text(it.max),
+    ];
+    format!("| {} |\n", cells.join(" | "))
+}

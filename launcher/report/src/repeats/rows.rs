@@ -1,0 +1,104 @@
+//! The figures of each stage over the runs of a series.
+
+use std::time::Duration;
+
+use analysis::{
+    StageAnalysis,
+    repeats::{FIGURES, Found, RepeatFigure, Spread, Unit, mean, pooled_standard_error},
+};
+
+use super::{Repeat, Series};
+use crate::text::{self, number, time};
+
+/// A stage that every run has.
+pub(super) struct StageRows {
+    pub name: String,
+    pub rows: Vec<FigureRow>,
+}
+
+/// A figure that every run has.
+pub(super) struct FigureRow {
+    pub figure: &'static RepeatFigure,
+    /// One of each run.
+    pub values: Vec<f64>,
+    pub mean: f64,
+    pub min: f64,
+    pub max: f64,
+    /// `None` for one run.
+    pub spread: Option<Spread>,
+    /// What single runs suggest for the standard deviation between runs: where each has an interval.
+    pub standard_error: Option<f64>,
+    /// The same, as if requests did not depend on each other.
+    pub independent_standard_error: Option<f64>,
+    /// Of a percentile: its permille, and the fewest values that a run has it of.
+    percentile: Option<(u64, u64)>,
+}
+
+pub(super) fn stages(series: &Series<'_>) -> Vec<StageRows> {
+    let runs = series.counted();
+    let Some(first) = runs.first() else { return Vec::new() };
+    let names = first.analysis.stages.iter().map(|it| &it.stage.name);
+    let of_stage = |name: &String| {
+        let found: Vec<&StageAnalysis> = runs.iter().map(|it| stage(it, name)).collect::<Option<_>>()?;
+        let row = |figure: &'static RepeatFigure| {
+            let of_runs: Vec<Found> = found.iter().map(|stage| figure.of(stage)).collect::<Option<_>>()?;
+            FigureRow::new(figure, &of_runs)
+        };
+        Some(StageRows { name: name.clone(), rows: FIGURES.iter().filter_map(row).collect() })
+    };
+    names.filter_map(of_stage).collect()
+}
+
+fn stage<'a>(run: &'a Repeat, name: &str) -> Option<&'a StageAnalysis> {
+    run.analysis.stages.iter().find(|it| it.stage.name == name)
+}
+
+impl FigureRow {
+    fn new(figure: &'static RepeatFigure, runs: &[Found]) -> Option<FigureRow> {
+        let values: Vec<f64> = runs.iter().map(|it| it.value).collect();
+        let pooled = |error: fn(&Found) -> Option<f64>| {
+            let errors: Vec<f64> = runs.iter().map(error).collect::<Option<_>>()?;
+            pooled_standard_error(&errors)
+        };
+        let percentile = runs.iter().filter_map(|it| it.percentile).min_by_key(|(_, count)| *count);
+        Some(FigureRow {
+            figure,
+            mean: mean(&values)?,
+            min: values.iter().copied().fold(f64::INFINITY, f64::min),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            spread: Spread::new(&values),
+            standard_error: pooled(|it| it.standard_error),
+            independent_standard_error: pooled(|it| it.independent_standard_error),
+            percentile,
+            values,
+        })
+    }
+
+    /// Its name, with a mark where a run has too few values for it.
+    pub(super) fn label(&self) -> String {
+        let label = self.figure.label.to_owned();
+        match self.percentile {
+            Some((permille, count)) => text::percentile(label, permille, count),
+            None => label,
+        }
+    }
+
+    /// A value in the unit of the figure, and a bound of an interval as the nearest value that there can be: no figure is below zero, and no
+    /// share above 1.
+    pub(super) fn text(&self, value: f64) -> String {
+        match self.figure.unit {
+            Unit::Milliseconds => time(Duration::try_from_secs_f64(value.max(0.0) / 1e3).unwrap_or_default()),
+            Unit::PerSecond => number(value),
+            Unit::Share => number(value.min(1.0)),
+        }
+    }
+
+    pub(super) fn interval(&self) -> String {
+        let of = |it: Spread| format!("{} to {}", self.text(it.interval[0]), self.text(it.interval[1]));
+        text::optional(self.spread, of)
+    }
+
+    pub(super) fn optional(&self, value: Option<f64>) -> String {
+        text::optional(value, |it| self.text(it))
+    }
+}
