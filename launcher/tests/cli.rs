@@ -31,6 +31,8 @@ mod prompts;
 mod readiness;
 #[path = "cli/repeat.rs"]
 mod repeat;
+#[path = "cli/repeats.rs"]
+mod repeats;
 #[path = "cli/server_metrics.rs"]
 mod server_metrics;
 #[path = "cli/sut.rs"]

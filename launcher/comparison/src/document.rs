@@ -50,7 +50,7 @@ impl RunDocument {
         RunDocument {
             name: name.to_owned(),
             path: run.path.to_owned(),
-            run: run.report.run.name.clone(),
+            run: run.report.run.title(),
             model: run.report.model.clone(),
             server: crate::remarks::server(run.report),
             started: run.report.started,

@@ -90,6 +90,7 @@ impl InputArgs {
             overrides: self.overrides.clone(),
             variables: self.variables.clone(),
             strict: self.strict,
+            repeat: None,
             metrics_urls: self.metrics_urls.clone(),
             no_server_metrics: self.no_server_metrics,
             token_file: self.token_file.clone(),

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use crds::resolve::STATUS_PORT;
-use launcher::run::{self, RunOptions};
+use crds::{benchmark_run::MAX_REPEATS, resolve::STATUS_PORT};
+use launcher::{
+    input::LocalOptions,
+    run::{self, RunOptions},
+};
 
 use super::input_args::InputArgs;
 
@@ -36,6 +39,10 @@ pub(crate) struct RunArgs {
     /// Write the result for the operator to this file [in a pod: /dev/termination-log]
     #[arg(long, value_name = "FILE")]
     termination_log: Option<PathBuf>,
+    /// Run the load COUNT times, one run after the other, with other prompts each time, and report the spread between the runs; in
+    /// place of spec.repeat
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_REPEATS)))]
+    repeat: Option<u32>,
     /// Print progress as lines, and not as a bar
     #[arg(long)]
     plain: bool,
@@ -44,7 +51,7 @@ pub(crate) struct RunArgs {
 pub(crate) fn run(args: &RunArgs) -> u8 {
     let options = RunOptions {
         source: args.input.source(),
-        local: args.input.options(),
+        local: LocalOptions { repeat: args.repeat, ..args.input.options() },
         results: args.results.clone(),
         no_results: args.no_results,
         threads: args.threads.map(usize::from),

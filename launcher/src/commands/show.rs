@@ -1,6 +1,9 @@
 //! [I/O] `benchwright show`: prints a file of a results folder.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use engine::user_file;
@@ -10,13 +13,13 @@ use launcher::console;
 pub(crate) struct ShowArgs {
     /// A results folder, such as results/latest
     folder: PathBuf,
-    /// The file to print
-    #[arg(long, value_name = "NAME", default_value = "report.md")]
-    file: PathBuf,
+    /// The file to print [default: report.md, of several runs of a load repeats.md]
+    #[arg(long, value_name = "NAME")]
+    file: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
-    let path = args.folder.join(&args.file);
+    let path = args.folder.join(args.file.clone().unwrap_or_else(|| default_file(&args.folder).into()));
     let mut file = user_file::open(&path).map_err(|error| {
         let folder = args.folder.display();
         anyhow::anyhow!(
@@ -25,4 +28,10 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
         )
     })?;
     Ok(console::print_with(|mut out| io::copy(&mut file, &mut out).map(drop))?)
+}
+
+/// What a person reads first of a folder.
+fn default_file(folder: &Path) -> &'static str {
+    let is_series = !folder.join("report.md").exists() && folder.join("repeats.md").exists();
+    if is_series { "repeats.md" } else { "report.md" }
 }

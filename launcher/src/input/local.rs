@@ -73,6 +73,9 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
         file.set_profile(name);
     }
     file.set_metrics(&options.metrics_urls, options.no_server_metrics);
+    if let Some(repeat) = options.repeat {
+        file.set_repeat(repeat);
+    }
     let (mut run, mut spec) = file.resolve(path, options)?;
     let source = ProfileSource::from_spec(&spec);
     let template = match (&given, &source) {

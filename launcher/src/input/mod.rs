@@ -96,6 +96,8 @@ pub struct LocalOptions {
     pub strict: bool,
     /// URLs of metrics in addition to those that the run names.
     pub metrics_urls: Vec<String>,
+    /// How many times the load is run, in place of what the run says.
+    pub repeat: Option<u32>,
     /// Whether the server's metrics are not read, whatever the run names.
     pub no_server_metrics: bool,
     /// The file that holds the bearer token of the target.

@@ -10,45 +10,44 @@ use workload_profiles::Workload;
 use super::{
     Failure, RunOptions, identity, last_offline,
     loadgen::{self, Issued, ShowForecast},
-    log_notices,
+    process::{Process, Sources},
     progress::Watcher,
-    ready::{self, Ready, Secrets},
+    ready::{self, Ready},
     server_metrics::ServerMetrics,
-    signals::{self, Deadline},
+    signals::Deadline,
     target,
 };
-use crate::{input::Input, remote_files, status_server::RunStatus};
+use crate::input::Input;
 use analysis::TargetIdentity;
 use engine::{
     issue::{self, Files, LoadError, LoadOrder, LoadResult, Progress},
     recorder::Keep,
     requests::Seeds,
-    stop::Stop,
 };
 
 /// What a run needs before it has a target.
 pub(super) struct Setup<'a> {
     pub(super) input: &'a Input,
     pub(super) options: &'a RunOptions,
-    pub(super) stop: &'a Stop,
-    pub(super) run_status: &'a RunStatus,
+    pub(super) process: &'a Process,
     pub(super) keep: Keep,
 }
 
 /// The load that was issued, on which target, and the files that it read.
-pub(super) struct Loaded {
+pub(super) struct Loaded<'a> {
     pub(super) ready: Ready,
     pub(super) server: TargetIdentity,
     pub(super) issued: Issued,
-    pub(super) files: Files,
+    pub(super) files: &'a Files,
     /// What was read of the server's metrics; `None`: nothing was.
     pub(super) scraped: Option<Scraped>,
 }
 
-impl Setup<'_> {
+impl<'a> Setup<'a> {
     /// Waits for the target and issues the load.
-    pub(super) fn run(&self) -> Result<Loaded, Failure> {
-        let Setup { input, options, stop, .. } = *self;
+    pub(super) fn run(&self) -> Result<Loaded<'a>, Failure> {
+        let Setup { input, options, process, .. } = *self;
+        let Process { stop, run_status, .. } = process;
         // The deadline is compared before the wait for the target. A plan that fails here fails again when it is issued, and
         // the error is reported then.
         let plan = input.workload.loadgen.as_ref().and_then(|it| plan::plan(it, 0).ok());
@@ -56,35 +55,25 @@ impl Setup<'_> {
             warn!(path = plan::DEADLINE, "{message}");
         }
         // Files are read before the wait for the target, which may take an hour.
-        let (workload, run) = (input.workload.clone(), input.run.clone());
-        let cache = remote_files::folder(options.in_pod());
-        let read = move || {
-            let (workload, downloaded) =
-                remote_files::download(workload, &cache).map_err(|error| Failure::configuration(error.to_string()))?;
-            let mut files = Files::read(&workload, run.seed).map_err(not_issued)?;
-            downloaded.iter().for_each(|it| files.rename(&it.path, &it.url));
-            Ok((files, Secrets::read(&run)?))
-        };
-        let (files, secrets) = signals::until_stopped(stop, read)??;
-        log_notices(files.notices());
+        let Sources { files, secrets } = process.sources(input, options)?;
         let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
-        let ready = ready::wait(input, &secrets, &base_url, stop)?;
+        let ready = ready::wait(input, secrets, &base_url, stop)?;
         info!(target = base_url, model = ready.model, profile = report::profile(&input.run), "the target is ready");
         let server = identity::before(&ready, stop);
-        let metrics = ServerMetrics::start(&input.run, &base_url, &secrets);
-        self.run_status.set_measuring(true);
+        let metrics = ServerMetrics::start(&input.run, &base_url, secrets);
+        run_status.set_measuring(true);
         let deadline = Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
         let last_offline =
             || last_offline::samples_per_second(&options.results(), input.run.endpoint.name(), &ready.model);
         let one = |workload: &Workload, show_forecast| {
             metrics.before_load(stop);
-            let load = self.issue(&ready, &files, workload, show_forecast);
+            let load = self.issue(&ready, files, workload, show_forecast);
             metrics.after_load(stop);
             load
         };
         let issued = loadgen::issue(&input.workload, last_offline, one);
         deadline.end();
-        self.run_status.set_measuring(false);
+        run_status.set_measuring(false);
         let scraped = metrics.end();
         let issued = issued?;
         let server = identity::after(server, &ready, stop);
@@ -99,9 +88,9 @@ impl Setup<'_> {
         workload: &Workload,
         show_forecast: ShowForecast,
     ) -> Result<LoadResult, Failure> {
-        let Setup { input, options, stop, keep, .. } = *self;
+        let Setup { input, options, process, keep } = *self;
         let progress = Arc::new(Progress::default());
-        self.run_status.begin_load(Arc::clone(&progress), &workload.stages);
+        process.run_status.begin_load(Arc::clone(&progress), &workload.stages);
         let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
         let watcher = Watcher::start(Arc::clone(&progress), workload.clone(), show_forecast, plain);
         let seeds = Seeds { run: input.run.seed, prompt_salt: &input.run.prompt_salt };
@@ -114,7 +103,7 @@ impl Setup<'_> {
             seeds,
             keep,
             threads,
-            stop,
+            stop: &process.stop,
             progress,
         });
         watcher.end();
@@ -122,7 +111,7 @@ impl Setup<'_> {
     }
 }
 
-fn not_issued(error: LoadError) -> Failure {
+pub(super) fn not_issued(error: LoadError) -> Failure {
     match error {
         LoadError::Requests(_)
         | LoadError::Headers(_)

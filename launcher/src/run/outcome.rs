@@ -16,7 +16,7 @@ use engine::issue::LoadError;
 /// Why a run has no valid result.
 pub(crate) struct Failure {
     pub(crate) exit: ExitCode,
-    reason: LauncherReason,
+    pub(super) reason: LauncherReason,
     pub(crate) message: String,
     /// The measurement, where only its storage failed.
     measured: Option<Box<Measurement>>,
@@ -60,9 +60,26 @@ impl Failure {
         Failure { measured: Some(Box::new(measured)), ..Failure::storage(message) }
     }
 
+    /// Takes the measurement, where it could not be stored.
+    pub(super) fn take_measured(&mut self) -> Option<Measurement> {
+        self.measured.take().map(|it| *it)
+    }
+
     /// The measurement, where it could not be stored.
     pub(super) fn measured(&self) -> Option<&Measurement> {
         self.measured.as_deref()
+    }
+
+    /// The run before this one of a series reached its deadline as it ended.
+    pub(super) fn deadline_before() -> Self {
+        let message =
+            "the run before it ended at its deadline; raise execution.deadlines.runSeconds, or shorten the profile";
+        Failure {
+            exit: ExitCode::Failed,
+            reason: LauncherReason::DeadlineExceeded,
+            message: message.into(),
+            measured: None,
+        }
     }
 
     pub(super) fn cancelled() -> Self {
@@ -76,17 +93,25 @@ fn is_shortage(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN))
 }
 
-/// The exit code of a run. With `gate` it tells a pipeline the outcome: 0 passed, 1 an objective missed, 2 invalid or inconclusive,
-/// 3 error, 4 cancelled.
+impl From<&Failure> for Outcome {
+    fn from(failure: &Failure) -> Outcome {
+        if failure.exit == ExitCode::Cancelled { Outcome::Cancelled } else { Outcome::Error }
+    }
+}
+
+/// The exit code of a run.
 pub(super) fn exit_status(done: &Result<Measurement, Failure>, gate: bool) -> u8 {
-    let (outcome, status) = match done {
-        Ok(measurement) if measurement.analysis.verdict.outcome == Outcome::Cancelled => {
-            (Outcome::Cancelled, ExitCode::Cancelled)
-        }
-        Ok(measurement) => (measurement.analysis.verdict.outcome, ExitCode::Done),
-        Err(failure) if failure.exit == ExitCode::Cancelled => (Outcome::Cancelled, failure.exit),
-        Err(failure) => (Outcome::Error, failure.exit),
-    };
+    match done {
+        Ok(measurement) => exit_status_of(measurement.analysis.verdict.outcome, None, gate),
+        Err(failure) => exit_status_of(failure.into(), Some(failure.exit), gate),
+    }
+}
+
+/// The exit code of an outcome; `failed`: that of what failed. With `gate` it tells a pipeline the outcome: 0 passed, 1 an objective
+/// missed, 2 invalid or inconclusive, 3 error, 4 cancelled.
+pub(super) fn exit_status_of(outcome: Outcome, failed: Option<ExitCode>, gate: bool) -> u8 {
+    let measured = if outcome == Outcome::Cancelled { ExitCode::Cancelled } else { ExitCode::Done };
+    let status = failed.unwrap_or(measured);
     match outcome {
         _ if !gate => status.code(),
         Outcome::Passed => 0,
@@ -125,7 +150,7 @@ pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> En
             objectives: Vec::new(),
         },
     };
-    envelope.core.outcome = if failure.exit == ExitCode::Cancelled { Outcome::Cancelled } else { Outcome::Error };
+    envelope.core.outcome = failure.into();
     envelope.core.reason = failure.reason.into();
     envelope.core.message.clone_from(&failure.message);
     envelope

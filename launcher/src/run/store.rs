@@ -1,4 +1,4 @@
-//! Where this run's results folder goes: begun before the load, so that what cannot be stored is told before anything is
+//! [I/O] Where the results folder of a run goes: begun before the load, so that what cannot be stored is told before anything is
 //! measured, and finished after it.
 
 use std::{io, path::PathBuf};
@@ -14,11 +14,64 @@ use report::{
     Folder, Inputs, Report, StorageError, Stored, index,
     json::ReportDocument,
     partial::{self, Leftovers},
+    repeats::SeriesFolder,
 };
 
 /// Earlier attempts whose folders are looked for: more than a policy of retries has, so that no number read from a file makes a long
 /// list.
 const MAX_EARLIER: usize = 100;
+
+/// The name of a results folder, and the folder that it lies in.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    root: PathBuf,
+    name: String,
+    /// Whether `latest` and `index.md` beside it are kept.
+    local: bool,
+}
+
+impl Place {
+    /// The place of a run: in a pod under the name of the attempt's Job, which no other run has; `<time>-<run>` elsewhere. What killed
+    /// launchers left there is deleted. `None` where no folder is wanted.
+    pub(super) fn new(run: &ResolvedRun, options: &RunOptions, now: Timestamp) -> Option<Place> {
+        if !run.store_results || options.no_results {
+            return None;
+        }
+        let (root, run) = (options.results(), &run.run);
+        let name = if options.in_pod() {
+            // On the claim lie the folders of other runs too, whose launchers may live on other nodes.
+            partial::sweep(&root, Leftovers::Named(&earlier_attempts(run)));
+            run.attempt_name()
+        } else {
+            partial::sweep(&root, Leftovers::OfThisHost);
+            let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
+            format!("{time}-{}", run.name)
+        };
+        Some(Place { root, name, local: !options.in_pod() })
+    }
+
+    /// Makes the folder of a series in this place. `Ok(None)` where it cannot be made and need not.
+    pub(super) fn make_series(&self, run: &ResolvedRun) -> Result<Option<SeriesFolder>, Failure> {
+        optional(SeriesFolder::create(&self.root, &self.name), run).map_err(|error| Failure::storage(error.to_string()))
+    }
+
+    /// The place of a run of a series.
+    pub(super) fn of_repeat(&self, series: &SeriesFolder, number: u32) -> Place {
+        Place { name: series.name_of(number), ..self.clone() }
+    }
+}
+
+/// A storage error as a warning, where the run says that the figures count without a folder.
+pub(super) fn optional<T>(stored: Result<T, StorageError>, run: &ResolvedRun) -> Result<Option<T>, StorageError> {
+    match stored {
+        Ok(stored) => Ok(Some(stored)),
+        Err(error) if run.storage_required => Err(error),
+        Err(error) => {
+            warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
+            Ok(None)
+        }
+    }
+}
 
 /// A results folder that waits for its report, or the reason why there is none.
 pub(super) enum Store {
@@ -29,38 +82,16 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// Begins the folder: in a pod under the name of the attempt's Job, which no other run has; `<time>-<run>` elsewhere.
-    pub(super) fn prepare(input: &Input, options: &RunOptions, now: Timestamp) -> Result<Store, Failure> {
-        if !input.run.store_results || options.no_results {
-            return Ok(Store::Off);
-        }
-        let root = options.results();
-        let run = &input.run.run;
-        let name = if options.in_pod() {
-            run.attempt_name()
-        } else {
-            let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
-            format!("{time}-{}", run.name)
-        };
-        if options.in_pod() {
-            // On the claim lie the folders of other runs too, whose launchers may live on other nodes.
-            partial::sweep(&root, Leftovers::Named(&earlier_attempts(run)));
-        } else {
-            partial::sweep(&root, Leftovers::OfThisHost);
-        }
+    /// Begins the folder, where one is wanted.
+    pub(super) fn prepare(input: &Input, place: Option<Place>, now: Timestamp) -> Result<Store, Failure> {
+        let Some(Place { root, name, local }) = place else { return Ok(Store::Off) };
         let begun = Folder::create(&root, &name).and_then(|mut folder| {
             folder.mark(now)?;
             report::write_inputs(&mut folder, &input.inputs())?;
             Ok(folder)
         });
-        match begun {
-            Ok(folder) => Ok(Store::Open { folder: Box::new(folder), root, local: !options.in_pod() }),
-            Err(error) if input.run.storage_required => Err(Failure::storage(error.to_string())),
-            Err(error) => {
-                warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
-                Ok(Store::Off)
-            }
-        }
+        let begun = optional(begun, &input.run).map_err(|error| Failure::storage(error.to_string()))?;
+        Ok(begun.map_or(Store::Off, |folder| Store::Open { folder: Box::new(folder), root, local }))
     }
 
     /// What is to be kept of each request for the report.
@@ -92,19 +123,13 @@ impl Store {
         let written = inputs_written
             .and_then(|()| report::write_report(&mut folder, report, Some(&page_of)))
             .and_then(|()| folder.finish());
-        match written {
-            Ok(stored) => {
-                if local && let Err(error) = index::add(&root, report, &stored) {
-                    warn!(%error, "`latest` and `index.md` were not brought up to date; the folder itself is whole");
-                }
-                Ok(Some(stored))
-            }
-            Err(error) if report.run.storage_required => Err(error),
-            Err(error) => {
-                warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
-                Ok(None)
-            }
+        let stored = optional(written, report.run)?;
+        if let (true, Some(stored)) = (local, &stored)
+            && let Err(error) = index::add(&root, report, stored)
+        {
+            warn!(%error, "`latest` and `index.md` were not brought up to date; the folder itself is whole");
         }
+        Ok(stored)
     }
 }
 
@@ -124,7 +149,13 @@ mod tests {
 
     #[test]
     fn the_earlier_attempts_are_those_of_the_run_alone() {
-        let run = |attempt| RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: "u".into(), attempt };
+        let run = |attempt| RunIdentity {
+            name: "chat".into(),
+            namespace: "bench".into(),
+            uid: "u".into(),
+            attempt,
+            repeat_number: None,
+        };
         assert_eq!(earlier_attempts(&run(1)), [""; 0]);
         assert_eq!(earlier_attempts(&run(3)), [run(2).attempt_name(), run(1).attempt_name()]);
         assert_eq!(earlier_attempts(&run(u32::MAX)).len(), MAX_EARLIER);

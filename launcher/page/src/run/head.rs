@@ -45,7 +45,7 @@ impl Head {
         let (tone, words) = verdict(document);
         let reasons = document.reasons.iter().filter(|it| !it.message.is_empty());
         Head {
-            name: cut(&document.run.name),
+            name: cut(&document.run.title()),
             outcome: document.outcome.name(),
             tone,
             words,

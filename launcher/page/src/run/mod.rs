@@ -63,7 +63,7 @@ pub fn render(document: &ReportDocument) -> Result<String, PageError> {
         notices: lines(document.notices.iter().map(|it| format!("{}: {}", it.path, it.message))),
         definitions: definitions::definitions(),
     };
-    let title = format!("{}: {}", document.run.name, document.outcome.name());
+    let title = format!("{}: {}", document.run.title(), document.outcome.name());
     frame::render(&Frame { title: &title, template: include_str!("page.html"), view: &view })
 }
 

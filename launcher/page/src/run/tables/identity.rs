@@ -9,7 +9,7 @@ pub(super) fn table(document: &ReportDocument) -> Table {
     let run = &document.resolved_run;
     let mut rows: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: String| rows.push((name.to_owned(), value));
-    add("Run", document.run.name.clone());
+    add("Run", document.run.title());
     if !document.run.namespace.is_empty() {
         add("Namespace", document.run.namespace.clone());
     }

@@ -1,0 +1,64 @@
+//! [I/O] What the runs of a process share: signals end all of them, one port tells of each, and files are read once, because a pipe
+//! can be read only once.
+
+use std::cell::OnceCell;
+
+use engine::{
+    issue::{self, Files},
+    stop::Stop,
+};
+
+use super::{Failure, RunOptions, load, log_notices, ready::Secrets, signals};
+use crate::{
+    input::Input,
+    remote_files,
+    status_server::{self, RunStatus},
+};
+
+/// What the runs of a process share.
+pub(super) struct Process {
+    pub(super) stop: Stop,
+    pub(super) run_status: RunStatus,
+    sources: OnceCell<Sources>,
+}
+
+/// What was read before the first load.
+pub(super) struct Sources {
+    /// The files that the workload names.
+    pub(super) files: Files,
+    pub(super) secrets: Secrets,
+}
+
+impl Process {
+    /// Listens for signals and opens the status port.
+    pub(super) fn start(input: &Input, options: &RunOptions) -> Result<Process, Failure> {
+        // The simulator and the status port need open files, too.
+        issue::raise_file_limit();
+        let stop = Stop::default();
+        signals::listen(&stop, input.run.grace_period.0)?;
+        let run_status = RunStatus::new(options.commit);
+        if let Some(port) = options.status_port() {
+            status_server::serve(port, run_status.clone()).map_err(|source| Failure::status_port(port, source))?;
+        }
+        Ok(Process { stop, run_status, sources: OnceCell::new() })
+    }
+
+    /// The files of the workload and the credentials, which the first run reads.
+    pub(super) fn sources(&self, input: &Input, options: &RunOptions) -> Result<&Sources, Failure> {
+        if let Some(sources) = self.sources.get() {
+            return Ok(sources);
+        }
+        let (workload, run) = (input.workload.clone(), input.run.clone());
+        let cache = remote_files::folder(options.in_pod());
+        let read = move || {
+            let (workload, downloaded) =
+                remote_files::download(workload, &cache).map_err(|error| Failure::configuration(error.to_string()))?;
+            let mut files = Files::read(&workload, run.seed).map_err(load::not_issued)?;
+            downloaded.iter().for_each(|it| files.rename(&it.path, &it.url));
+            Ok::<_, Failure>(Sources { files, secrets: Secrets::read(&run)? })
+        };
+        let sources = signals::until_stopped(&self.stop, read)??;
+        log_notices(sources.files.notices());
+        Ok(self.sources.get_or_init(|| sources))
+    }
+}

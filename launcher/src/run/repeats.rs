@@ -1,0 +1,169 @@
+//! [I/O] The same load several times, one run after the other, and the spread between the runs.
+
+use crds::{
+    ExitCode, Outcome,
+    resolve::{RunIdentity, repeat_name},
+};
+use tracing::{info, warn};
+
+use super::{Failure, Measurement, Order, Place, Process, leave_message, outcome, print_error, print_table, store};
+use crate::{console, input::Input};
+use engine::stop::{StopReason, StopState};
+use report::{
+    Stored,
+    repeats::{self, Ending, Repeat, Series, SeriesFolder},
+};
+
+/// The runs of a series.
+#[derive(Default)]
+struct Done {
+    repeats: Vec<Repeat>,
+    /// What ended the series early, with its exit code where something failed.
+    ended_by: Option<(Ending, Option<ExitCode>)>,
+}
+
+/// Runs the load as often as the input says, and returns the exit code. A run that fails, or is stopped, is the last one.
+pub(super) fn run(order: &Order<'_>) -> u8 {
+    let Order { input, options, .. } = *order;
+    let begun = Process::start(input, options).and_then(|process| {
+        let place = Place::new(&input.run, options, clock::now());
+        let folder = match &place {
+            Some(place) => place.make_series(&input.run)?,
+            None => None,
+        };
+        Ok((process, place.zip(folder)))
+    });
+    let (mut done, folder) = match begun {
+        Ok((process, folder)) => (all(order, &process, folder.as_ref()), folder.map(|it| it.1)),
+        Err(failure) => {
+            let mut done = Done::default();
+            done.fail(1, failure);
+            (done, None)
+        }
+    };
+    let stored = folder.and_then(|it| keep(it, &mut done, order));
+    let series = done.series(order);
+    leave_message(options, || repeats::envelope(&series, stored.as_ref()));
+    print_spread(&series, stored.as_ref());
+    let failed = done.ended_by.as_ref().and_then(|it| it.1);
+    outcome::exit_status_of(series.verdict().outcome, failed, options.gate)
+}
+
+/// The runs, until one of them ends the series.
+fn all(order: &Order<'_>, process: &Process, folder: Option<&(Place, SeriesFolder)>) -> Done {
+    let mut done = Done::default();
+    let asked = order.input.run.repeat;
+    for number in 1..=asked {
+        if let Some(failure) = stopped_between(process) {
+            done.fail(number, failure);
+            break;
+        }
+        info!(run = repeat_name(number), of = asked, "a run of the series begins");
+        let input = repeated(order.input, number);
+        let place = folder.map(|(place, series)| place.of_repeat(series, number));
+        let measured = Order { input: &input, ..*order }.measure(process, place, clock::now());
+        match measured {
+            Ok(measurement) => done.add(number, &input, measurement),
+            Err(mut failure) => {
+                if let Some(measurement) = failure.take_measured() {
+                    done.add(number, &input, measurement);
+                }
+                done.fail(number, failure);
+            }
+        }
+        // A stop that cut nothing off this run keeps the next one from its start.
+        if process.stop.state() != StopState::Run {
+            done.end_with_stopped();
+        }
+        if done.ended_by.is_some() {
+            break;
+        }
+    }
+    done
+}
+
+/// Why no further run is begun; `None` while nothing has stopped the series.
+fn stopped_between(process: &Process) -> Option<Failure> {
+    match process.stop.state() {
+        StopState::Run => None,
+        StopState::Drain(StopReason::Signal) | StopState::Abort(StopReason::Signal) => Some(Failure::cancelled()),
+        StopState::Drain(_) | StopState::Abort(_) => Some(Failure::deadline_before()),
+    }
+}
+
+/// The same load as another run, with prompts of its own.
+fn repeated(input: &Input, number: u32) -> Input {
+    let mut input = input.clone();
+    input.run.run = RunIdentity { repeat_number: Some(number), ..input.run.run };
+    input.run.prompt_salt = input.run.run.prompt_salt();
+    input
+}
+
+impl Done {
+    fn add(&mut self, number: u32, input: &Input, measurement: Measurement) {
+        print_table(&measurement, &format!("run {} of {}\n", repeat_name(number), input.run.repeat));
+        let Measurement { analysis, stored, .. } = measurement;
+        self.repeats.push(Repeat { number, prompt_salt: input.run.prompt_salt.clone(), stored, analysis });
+    }
+
+    fn fail(&mut self, number: u32, failure: Failure) {
+        print_error(&failure.message);
+        let ending =
+            Ending { number, outcome: Outcome::from(&failure), reason: failure.reason, message: failure.message };
+        self.ended_by = Some((ending, Some(failure.exit)));
+    }
+
+    /// Ends the series with its last run, where a stop cut that off.
+    fn end_with_stopped(&mut self) {
+        let last = self.repeats.last().filter(|it| !it.analysis.verdict.outcome.has_valid_figures());
+        let Some(Repeat { number, analysis, .. }) = last.filter(|_| self.ended_by.is_none()) else { return };
+        let headline = analysis.verdict.headline();
+        let ending = Ending {
+            number: *number,
+            outcome: analysis.verdict.outcome,
+            reason: headline.name,
+            message: headline.message.clone(),
+        };
+        self.ended_by = Some((ending, None));
+    }
+
+    fn series<'a>(&'a self, order: &Order<'a>) -> Series<'a> {
+        Series {
+            commit: order.options.commit,
+            run: &order.input.run.run,
+            asked: order.input.run.repeat,
+            repeats: &self.repeats,
+            ended_by: self.ended_by.as_ref().map(|it| &it.0),
+        }
+    }
+}
+
+/// Writes what the runs come to together; `None` where no folder is kept. A folder in which no run left anything is taken away.
+fn keep(folder: SeriesFolder, done: &mut Done, order: &Order<'_>) -> Option<Stored> {
+    if done.repeats.is_empty() {
+        folder.discard();
+        return None;
+    }
+    match store::optional(folder.write(&done.series(order)), &order.input.run) {
+        Ok(stored) => stored,
+        Err(error) if done.ended_by.is_some() => {
+            warn!(%error, "what the runs come to together was not written");
+            None
+        }
+        Err(error) => {
+            let last = done.repeats.last().map_or(1, |it| it.number);
+            done.fail(last, Failure::storage(error.to_string()));
+            None
+        }
+    }
+}
+
+fn print_spread(series: &Series<'_>, stored: Option<&Stored>) {
+    if series.repeats.is_empty() {
+        return;
+    }
+    let path = stored.map(|it| format!("repeats: {}\n", it.path.join("repeats.md").display()));
+    if let Err(error) = console::print(repeats::table(series) + &path.unwrap_or_default()) {
+        warn!(%error, "the spread between the runs was not printed");
+    }
+}
