@@ -3,6 +3,7 @@
 use statistics::{Estimate, batch_means, bins::RateBins, share::share_with_interval};
 
 use super::Input;
+use engine::{record::RequestRecord, recorder::InFigures};
 
 /// `None` where nothing was counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -16,26 +17,36 @@ pub struct Outcomes {
 /// `bins`: those of the rates, one for each stage.
 pub(super) fn of_stages(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<Outcomes> {
     let mut good: Vec<Option<RateBins>> = bins.iter().map(|it| it.clone().filter(|_| input.has_goals)).collect();
-    let mut decided: Vec<Vec<(f64, bool)>> = vec![Vec::new(); bins.len()];
-    for (record, used) in input.records.with_figures() {
-        let stage = record.stage as usize;
-        if let Some(Some(bins)) = good.get_mut(stage).filter(|_| used.good) {
+    for (record, used) in input.records.with_figures().filter(|(_, used)| used.good) {
+        if let Some(Some(bins)) = good.get_mut(record.stage as usize) {
             bins.add(record.ended.as_secs_f64(), 1.0);
         }
-        if let (Some(decided), Some(due), true) =
-            (decided.get_mut(stage), input.due(record), used.answer || used.failed)
-        {
-            decided.push((due, used.failed));
-        }
     }
-    let outcomes = |(good, mut decided): (Option<RateBins>, Vec<(f64, bool)>)| {
+    let outcomes = |(good, failures): (Option<RateBins>, Vec<bool>)| {
         let rates: Option<Vec<f64>> = good.map(|it| it.rates().iter().map(|it| it.value).collect());
-        decided.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
-        let failed: Vec<bool> = decided.iter().map(|(_, failed)| *failed).collect();
         Outcomes {
             good_requests: rates.and_then(|it| batch_means::mean_with_interval(&it)),
-            error_ratio: share_with_interval(&failed),
+            error_ratio: share_with_interval(&failures),
         }
     };
-    good.into_iter().zip(decided).map(outcomes).collect()
+    good.into_iter().zip(failures(input, bins.len())).map(outcomes).collect()
+}
+
+/// Whether each request that succeeded or failed did fail, in the order in which they were due, stage by stage.
+fn failures(input: &Input<'_>, stages: usize) -> Vec<Vec<bool>> {
+    let decided = |(record, used): (&RequestRecord, InFigures)| {
+        let due = input.due(record).filter(|_| used.answer || used.failed)?;
+        Some((record.stage as usize, (due, used.failed)))
+    };
+    let all = || input.records.with_figures().filter_map(decided).filter(|(stage, _)| *stage < stages);
+    // Counted first, so that no vector has more room than it needs.
+    let mut counts = vec![0; stages];
+    all().for_each(|(stage, _)| counts[stage] += 1);
+    let mut found: Vec<Vec<(f64, bool)>> = counts.into_iter().map(Vec::with_capacity).collect();
+    all().for_each(|(stage, it)| found[stage].push(it));
+    let in_order = |mut it: Vec<(f64, bool)>| {
+        it.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
+        it.into_iter().map(|(_, failed)| failed).collect()
+    };
+    found.into_iter().map(in_order).collect()
 }
