@@ -45,11 +45,11 @@ pub enum ReportFileError {
     Content { path: PathBuf, cause: ReadError },
 }
 
-/// Reads the report at a path.
+/// Reads the report at a path, and returns its own path beside it.
 ///
 /// # Errors
 /// There is none, the run has not ended, or this release cannot read it.
-pub fn read(path: &Path) -> Result<ReportDocument, ReportFileError> {
+pub fn read(path: &Path) -> Result<(PathBuf, ReportDocument), ReportFileError> {
     let file = if path.is_dir() { in_folder(path)? } else { path.to_owned() };
     let text = match user_file::read_text(&file, MAX_BASELINE_BYTES) {
         Ok(text) => text,
@@ -58,7 +58,10 @@ pub fn read(path: &Path) -> Result<ReportDocument, ReportFileError> {
         }
         Err(cause) => return Err(ReportFileError::Read { path: file, cause }),
     };
-    ReportDocument::read(&text).map_err(|cause| ReportFileError::Content { path: file, cause })
+    match ReportDocument::read(&text) {
+        Ok(report) => Ok((file, report)),
+        Err(cause) => Err(ReportFileError::Content { path: file, cause }),
+    }
 }
 
 /// The name that a folder has until its run has ended.

@@ -24,7 +24,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("server-metrics", &["clock", "crds", "engine"]),
     ("report", &["analysis", "crds", "engine", "loadgen", "server-metrics", "workload-profiles"]),
     ("comparison", &["analysis", "crds", "report", "statistics", "workload-profiles"]),
-    ("page", &["charts", "crds", "report", "workload-profiles"]),
+    ("page", &["charts", "comparison", "crds", "report", "workload-profiles"]),
     ("submission", &["crds", "engine", "loadgen", "report", "workload-profiles"]),
     ("simulator", &["clock", "crds"]),
     ("bench", &["analysis", "clock", "crds", "engine", "report", "server-metrics", "simulator", "workload-profiles"]),

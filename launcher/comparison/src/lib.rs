@@ -11,7 +11,7 @@ mod gate;
 mod markdown;
 mod pairs;
 mod remarks;
-mod rows;
+pub mod rows;
 mod stages;
 mod terminal;
 

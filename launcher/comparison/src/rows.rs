@@ -1,4 +1,4 @@
-//! A comparison in words and cells: what the terminal's text and the Markdown have in common.
+//! A comparison in words and cells: what its text, its Markdown and its page have in common. Texts are on one line, and not escaped.
 
 use crds::{
     figure::rate_text,
@@ -18,12 +18,12 @@ const MOST_REASONS: usize = 30;
 const ERRORS: &str = "errorRatio";
 
 /// The head of a table.
-pub(crate) fn columns(pair: &PairDocument) -> [String; 5] {
+pub fn columns(pair: &PairDocument) -> [String; 5] {
     ["figure".into(), "A".into(), pair.run.clone(), format!("{} - A", pair.run), "verdict".into()]
 }
 
 /// The cells of a row.
-pub(crate) fn cells(it: &FigureDocument) -> [String; 5] {
+pub fn cells(it: &FigureDocument) -> [String; 5] {
     let name = if it.unit.is_empty() { it.title.clone() } else { format!("{}, {}", it.title, it.unit) };
     [name, value(it, it.base), value(it, it.other), difference(it), it.verdict.name().to_owned()]
 }
@@ -59,7 +59,7 @@ fn difference(it: &FigureDocument) -> String {
 }
 
 /// A percentage with its sign and one decimal.
-pub(crate) fn tenths(percent: f64) -> String {
+pub fn tenths(percent: f64) -> String {
     let text = format!("{percent:+.1}");
     if matches!(text.as_str(), "+0.0" | "-0.0") { "0.0".to_owned() } else { text }
 }
@@ -74,7 +74,7 @@ fn signed(number: f64, plus: &str) -> String {
 }
 
 /// `2 better, 1 worse, 18 without a difference that was found, 4 that cannot be decided`.
-pub(crate) fn counts(pair: &PairDocument) -> String {
+pub fn counts(pair: &PairDocument) -> String {
     let count = |wanted: Verdict| {
         let figures = pair.stages.iter().flat_map(|it| &it.figures);
         figures.filter(|it| it.verdict == wanted).count()
@@ -84,12 +84,12 @@ pub(crate) fn counts(pair: &PairDocument) -> String {
 }
 
 /// Whether a difference was found.
-pub(crate) fn differs(it: &FigureDocument) -> bool {
+pub fn differs(it: &FigureDocument) -> bool {
     matches!(it.verdict, Verdict::Better | Verdict::Worse)
 }
 
 /// What to know of figures, each reason once with the figures that it is about: `TTFT p99, E2E p99: too few for p99`.
-pub(crate) fn reasons(stage: &StagePairDocument) -> Vec<String> {
+pub fn reasons(stage: &StagePairDocument) -> Vec<String> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for it in stage.figures.iter().filter(|it| !it.why.is_empty()) {
         match found.iter_mut().find(|(why, _)| *why == it.why) {
@@ -105,13 +105,13 @@ pub(crate) fn reasons(stage: &StagePairDocument) -> Vec<String> {
 }
 
 /// `stage r10`, or with both names.
-pub(crate) fn stage_name(stage: &StagePairDocument, pair: &PairDocument) -> String {
+pub fn stage_name(stage: &StagePairDocument, pair: &PairDocument) -> String {
     let [base, other] = [&stage.base, &stage.other].map(|it| one_line(it));
     if base == other { format!("stage {base}") } else { format!("stage {base} of A, {other} of {}", pair.run) }
 }
 
 /// `not comparable: clock: A scheduled, B sent. TTFT and E2E count ...`.
-pub(crate) fn remark(it: &Remark, pair: &PairDocument) -> String {
+pub fn remark(it: &Remark, pair: &PairDocument) -> String {
     let values = match (it.base.is_empty(), it.other.is_empty()) {
         (true, true) => String::new(),
         _ => format!(": A {}, {} {}", or_nothing(&it.base), pair.run, or_nothing(&it.other)),
@@ -149,7 +149,7 @@ fn families(figures: &[String]) -> String {
 }
 
 /// Stages without a partner.
-pub(crate) fn unmatched(pair: &PairDocument) -> Vec<String> {
+pub fn unmatched(pair: &PairDocument) -> Vec<String> {
     pair.unmatched
         .iter()
         .map(|it| one_line(&format!("stage {} of {} is not compared: {}", it.stage, it.run, it.why)))
@@ -157,14 +157,14 @@ pub(crate) fn unmatched(pair: &PairDocument) -> Vec<String> {
 }
 
 /// One run, in a line.
-pub(crate) fn run(it: &RunDocument) -> String {
+pub fn run(it: &RunDocument) -> String {
     let server = it.server.as_ref().map(|it| format!(", {it}")).unwrap_or_default();
     let text = format!("{}: {}, {}{server}, {:.0}, {}", it.path, it.run, it.model, it.started, it.outcome.name());
     one_line(&text)
 }
 
 /// How the gate came out, and why.
-pub(crate) fn gate(it: &Gate) -> Vec<String> {
+pub fn gate(it: &Gate) -> Vec<String> {
     let allowed = match it.percent {
         Some(percent) => format!("a figure may be {percent} % worse"),
         None => "no figure may be worse".to_owned(),
@@ -178,7 +178,7 @@ pub(crate) fn gate(it: &Gate) -> Vec<String> {
 }
 
 /// What the intervals and verdicts mean.
-pub(crate) fn legend(comparison: &Comparison) -> String {
+pub fn legend(comparison: &Comparison) -> String {
     let together = 100.0 * (1.0 - comparison.family_error);
     let counts: Vec<String> = comparison.pairs.iter().map(|it| it.intervals.to_string()).collect();
     format!(

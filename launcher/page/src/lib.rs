@@ -1,5 +1,6 @@
-//! `report.json` as pages of HTML, and its figures. Pure: a document in, text out.
+//! `report.json` and comparisons as pages of HTML, and their figures. Pure: a document in, text out.
 
+pub mod comparison;
 #[cfg(test)]
 mod fixture;
 mod frame;

@@ -26,6 +26,9 @@ pub(crate) struct CompareArgs {
     /// Let this figure alone decide the gate, such as ttft.p90 or requestsPerSecond; may be given several times
     #[arg(long, value_name = "NAME", requires = "gate", value_parser = figure)]
     figure: Vec<String>,
+    /// Write the comparison as a page that needs no network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Write the comparison as Markdown that fits into the comment of a pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
@@ -71,7 +74,7 @@ pub(crate) fn run(args: &CompareArgs) -> u8 {
 
 fn compared(args: &CompareArgs) -> Result<Comparison, Failure> {
     let found: Vec<Result<ReportDocument, ReportFileError>> =
-        args.runs.iter().map(|it| report_file::read(it)).collect();
+        args.runs.iter().map(|it| Ok(report_file::read(it)?.1)).collect();
     let mut problems = String::new();
     let count = args.runs.len();
     if !(2..=MOST_RUNS).contains(&count) {
@@ -119,6 +122,12 @@ fn print(args: &CompareArgs, comparison: &Comparison) -> Result<(), Failure> {
             path.display()
         ),
     };
+    if let Some(path) = &args.html {
+        // A defect of this program, as its message says.
+        let page = page::comparison::render(comparison)
+            .map_err(|error| Failure { exit: ExitCode::Failed, message: format!("benchwright: {error}") })?;
+        write_whole(path, |file| file.write_all(page.as_bytes())).map_err(|it| storage(path, it))?;
+    }
     if let Some(path) = &args.markdown {
         write_whole(path, |file| file.write_all(markdown(comparison).as_bytes())).map_err(|it| storage(path, it))?;
     }

@@ -59,13 +59,15 @@ fn a_gate_fails_on_a_regression_and_tells_what_cannot_be_decided() {
 }
 
 #[test]
-fn a_comparison_is_written_as_markdown_and_json() {
+fn a_comparison_is_written_as_a_page_as_markdown_and_as_json() {
     let (folder, report) = folder();
     write(&folder, "slower.json", &report, |it| tpot(it, 1e4));
-    let files = ["--markdown", "comment.md", "--json", "diff.json"];
+    let files = ["--markdown", "comment.md", "--json", "diff.json", "--html", "diff.html"];
     folder.benchwright(&[&["compare", "results/latest", "slower.json"][..], &files].concat()).assert().success();
     let page = fs::read_to_string(folder.path("comment.md")).unwrap();
     assert!(page.contains("### B against A") && page.contains("| TPOT p50, ms |") && page.len() < 65_536, "{page}");
+    let html = fs::read_to_string(folder.path("diff.html")).unwrap();
+    assert!(html.starts_with("<!doctype html>") && html.contains("B against A") && html.contains("TPOT p50, ms"));
     let json: Value = serde_json::from_str(&fs::read_to_string(folder.path("diff.json")).unwrap()).unwrap();
     assert_eq!((&json["runs"][0]["path"], &json["runs"][1]["name"]), (&"results/latest".into(), &"B".into()));
     assert!(json["pairs"][0]["stages"][0]["figures"].as_array().is_some_and(|it| it.len() > 20), "{json}");

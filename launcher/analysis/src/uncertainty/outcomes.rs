@@ -17,7 +17,7 @@ pub struct Outcomes {
 /// `bins`: those of the rates, one for each stage.
 pub(super) fn of_stages(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<Outcomes> {
     let mut good: Vec<Option<RateBins>> = bins.iter().map(|it| it.clone().filter(|_| input.has_goals)).collect();
-    for (record, used) in input.records.with_figures().filter(|(_, used)| used.good) {
+    for (record, _) in input.records.with_figures().filter(|(_, used)| used.good) {
         if let Some(Some(bins)) = good.get_mut(record.stage as usize) {
             bins.add(record.ended.as_secs_f64(), 1.0);
         }

@@ -1,12 +1,15 @@
 //! What differs between two runs as wholes.
 
-use crds::wording::{cut, one_line};
-use report::json::{ReportDocument, WarmUpDocument};
+use crds::{
+    benchmark_run::Metric,
+    figure::rate_text,
+    wording::{cut, one_line},
+};
+use report::json::{LoadGenTestDocument, ReportDocument, WarmUpDocument};
 use serde_json::Value;
 
 use super::{Remark, Severity, paths};
 use crate::figure::Figure;
-use crds::benchmark_run::Metric;
 
 /// Parts of the workload that have remarks of their own.
 const SAID_ELSEWHERE: [&str; 3] = ["stages", "goodput", "model"];
@@ -40,6 +43,7 @@ pub(super) fn of_runs(base: &ReportDocument, other: &ReportDocument) -> Vec<Rema
         .into_iter()
         .flatten(),
     );
+    found.extend(loadgen(base, other));
     found.extend(workload(base, other));
     found
 }
@@ -136,6 +140,23 @@ fn files(report: &ReportDocument) -> String {
         |it: &Option<String>| it.as_ref().map_or_else(|| "unknown".to_owned(), |it| it.chars().take(12).collect());
     let all: Vec<String> = report.inputs.files.iter().map(|it| digest(&it.sha256)).collect();
     if all.is_empty() { "none".to_owned() } else { all.join(", ") }
+}
+
+/// What LoadGen says of the tests that both runs have.
+fn loadgen(base: &ReportDocument, other: &ReportDocument) -> Vec<Remark> {
+    let (Some(base), Some(other)) = (&base.loadgen, &other.loadgen) else { return Vec::new() };
+    let text = |it: &LoadGenTestDocument| {
+        let rate = |rate: Option<f64>, unit: &str| rate.map(|it| format!("{} {unit}", rate_text(it)));
+        let rates = [rate(it.samples_per_second, "samples/s"), rate(it.tokens_per_second, "tokens/s")];
+        let words: Vec<String> = [Some(it.result.clone())].into_iter().chain(rates).flatten().collect();
+        cut(&words.join(", "))
+    };
+    let meaning = "this is what LoadGen computed, which has no interval: only a VALID result counts";
+    let pairs = base.tests.iter().filter_map(|one| Some((one, other.tests.iter().find(|it| it.folder == one.folder)?)));
+    let remark = |(one, two): (&LoadGenTestDocument, &LoadGenTestDocument)| {
+        Remark::new(Severity::Note, &format!("LoadGen test {}", cut(&one.folder)), text(one), text(two), meaning)
+    };
+    pairs.map(remark).collect()
 }
 
 /// What the workloads say of requests, sampling and so on. Stages are compared one by one.

@@ -17,8 +17,7 @@ pub(super) fn of_stages(base: &StageDocument, other: &StageDocument) -> Vec<Rema
     found.extend(not_run(base, other));
     found.extend(load(base, other));
     let is_loadgen = [base, other].iter().any(|it| matches!(it.load, Load::LoadGen { .. }));
-    let loadgen =
-        "the verdict of LoadGen stands in summary.json and is not compared; these are the figures of its requests";
+    let loadgen = "these are the figures of its requests; what LoadGen computed of them stands in summary.json, and has no interval";
     found.extend(is_loadgen.then(|| Remark::new(Severity::Note, "LoadGen", "", "", loadgen)));
     found.extend(steady_state(base, other));
     found.extend(lengths(base, other));

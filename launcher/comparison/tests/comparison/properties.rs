@@ -1,5 +1,7 @@
 //! What holds whatever was measured.
 
+use std::sync::LazyLock;
+
 use comparison::{FigureDocument, GateOutcome, GateRule, Verdict};
 use proptest::prelude::*;
 use report::json::{EstimateDocument, ReportDocument};
@@ -8,6 +10,9 @@ use crate::{
     decisions::{figures, pair},
     queue::{Server, run_of},
 };
+
+/// A run that each case changes.
+static RUN: LazyLock<ReportDocument> = LazyLock::new(|| run_of(Server::default(), 300, 1));
 
 /// A value with an interval about it, as a report may have it.
 fn estimate() -> impl Strategy<Value = EstimateDocument> {
@@ -70,8 +75,7 @@ proptest! {
 
     #[test]
     fn the_other_way_round_everything_is_negated(one in prop::collection::vec(estimate(), 19), two in prop::collection::vec(estimate(), 19)) {
-        let run = run_of(Server::default(), 300, 1);
-        let (a, b) = (with(&run, &one), with(&run, &two));
+        let (a, b) = (with(&RUN, &one), with(&RUN, &two));
         let (there, back) = (pair(&a, &b), pair(&b, &a));
         prop_assert_eq!(there.pairs[0].intervals, back.pairs[0].intervals);
         let all: Vec<(&FigureDocument, &FigureDocument)> = figures(&there).iter().zip(figures(&back)).collect();
@@ -97,7 +101,7 @@ proptest! {
 
     #[test]
     fn a_run_of_any_figures_against_itself_finds_nothing(one in prop::collection::vec(estimate(), 19)) {
-        let run = with(&run_of(Server::default(), 300, 1), &one);
+        let run = with(&RUN, &one);
         let comparison = pair(&run, &run);
         for it in figures(&comparison) {
             prop_assert!(matches!(it.verdict, Verdict::NoDifferenceFound | Verdict::CannotBeDecided), "{:?}", it);

@@ -1,0 +1,96 @@
+//! Differences in percent, each with its interval.
+
+use charts::{Axis, Figure, Mark, MarkAt, Point, Scale, Series, Shape, Tone};
+use comparison::{FigureDocument, PairDocument, StagePairDocument, Verdict, Way};
+
+/// What is shown over the stages of a sweep: one figure of each kind.
+const OVER_STAGES: [&str; 4] = ["ttft.p90", "tpot.p90", "e2e.p90", "outputTokensPerSecond"];
+
+/// The verdicts that a difference with an interval has, with names and colours.
+const VERDICTS: [(Verdict, Tone); 3] =
+    [(Verdict::Better, Tone::Good), (Verdict::Worse, Tone::Bad), (Verdict::NoDifferenceFound, Tone::Quiet)];
+
+/// The differences of a stage: of what is better the higher it is, and of what is better the lower it is. None without an interval in percent.
+pub(super) fn of_stage(id: &str, stage: &StagePairDocument, pair: &PairDocument) -> Vec<Figure> {
+    let one = |way: Way, name: &str, title: &str, better: &str| {
+        let shown: Vec<&FigureDocument> =
+            stage.figures.iter().filter(|it| it.better == way && it.interval_percent.is_some()).collect();
+        let of = |wanted: Verdict| {
+            let places = shown.iter().enumerate().filter(move |(_, it)| it.verdict == wanted);
+            places.filter_map(|(at, it)| point(at as f64 + 1.0, it, &it.title)).collect::<Vec<Point>>()
+        };
+        let series = VERDICTS.into_iter().map(|(verdict, tone)| (verdict.name(), tone, of(verdict)));
+        let series = series.filter(|(_, _, points)| !points.is_empty()).map(|(name, tone, points)| Series {
+            name: name.to_owned(),
+            tone,
+            shape: Shape::Points { points, joined: false },
+        });
+        (!shown.is_empty()).then(|| Figure {
+            id: format!("difference-{id}-{name}"),
+            title: title.to_owned(),
+            caption: format!(
+                "{} - A in percent of A, with the intervals that hold together: {better}. In the order of the table, those with an interval.",
+                pair.run
+            ),
+            x: Axis { label: "row".into(), unit: String::new(), scale: Scale::Linear, includes: vec![0.0, shown.len() as f64 + 1.0] },
+            y: percent_axis(),
+            series: series.collect(),
+            shades: Vec::new(),
+            marks: vec![as_base()],
+        })
+    };
+    let down = one(Way::Down, "down", "Latencies, errors and cost", "below 0 is better");
+    let up = one(Way::Up, "up", "Rates, goodput and interactivity", "above 0 is better");
+    down.into_iter().chain(up).collect()
+}
+
+/// The differences of some figures over the stages; none of a single stage.
+pub(super) fn over_stages(pair: &PairDocument) -> Option<Figure> {
+    let of = |name: &str, title: &mut String| {
+        let places = pair.stages.iter().enumerate().filter_map(|(at, stage)| {
+            let found = stage.figures.iter().find(|it| it.figure == name)?;
+            title.clone_from(&found.title);
+            point(at as f64 + 1.0, found, &stage.base)
+        });
+        places.collect::<Vec<Point>>()
+    };
+    let series = OVER_STAGES.iter().enumerate().filter_map(|(tone, name)| {
+        let mut title = String::new();
+        let points = of(name, &mut title);
+        let shape = Shape::Points { points, joined: true };
+        (!title.is_empty()).then_some(Series { name: title, tone: Tone::Category(tone), shape })
+    });
+    let series: Vec<Series> = series.collect();
+    (pair.stages.len() > 1 && !series.is_empty()).then(|| Figure {
+        id: format!("differences-{}", pair.run.to_lowercase()),
+        title: "Differences over the stages".into(),
+        caption: format!(
+            "{} - A in percent of A, with the intervals that hold together, stage by stage in their order.",
+            pair.run
+        ),
+        x: Axis {
+            label: "stage".into(),
+            unit: String::new(),
+            scale: Scale::Linear,
+            includes: vec![0.0, pair.stages.len() as f64 + 1.0],
+        },
+        y: percent_axis(),
+        series,
+        shades: Vec::new(),
+        marks: vec![as_base()],
+    })
+}
+
+/// `None` without a percentage: of a base of 0.
+fn point(x: f64, figure: &FigureDocument, label: &str) -> Option<Point> {
+    let range = figure.interval_percent.map(|[low, high]| (low, high));
+    Some(Point { x, y: figure.percent?, range, label: crate::table::cut(label) })
+}
+
+fn percent_axis() -> Axis {
+    Axis { label: "difference".into(), unit: "%".into(), scale: Scale::Linear, includes: vec![0.0] }
+}
+
+fn as_base() -> Mark {
+    Mark { at: MarkAt::Y(0.0), label: "as A".into() }
+}

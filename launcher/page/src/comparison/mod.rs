@@ -1,0 +1,161 @@
+//! `compare --html`: the page of several runs side by side.
+//!
+//! It is a function of the comparison alone. What makes a comparison wrong stands before any figure.
+
+mod figures;
+#[cfg(test)]
+mod tests;
+
+use comparison::{Comparison, PairDocument, Remark, Severity, StagePairDocument, Verdict, rows};
+use serde::Serialize;
+
+use crate::{
+    PageError,
+    frame::{self, Frame},
+    table::{cut, lines},
+};
+
+/// The most stages of a pair that have figures and a table; the rest stands in the JSON.
+const MOST_STAGES: usize = 40;
+
+/// All that the template shows. Every text is escaped there.
+#[derive(Serialize)]
+struct View {
+    runs: Vec<RunView>,
+    gate: Option<GateView>,
+    pairs: Vec<PairView>,
+    legend: String,
+    written_by: String,
+}
+
+#[derive(Serialize)]
+struct RunView {
+    name: String,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct GateView {
+    /// `good`, `bad` or `doubt`: its colour.
+    tone: &'static str,
+    text: String,
+    reasons: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct PairView {
+    id: String,
+    title: String,
+    tone: &'static str,
+    counts: String,
+    /// What makes figures incomparable, and stages without a partner.
+    grave: Vec<String>,
+    notes: Vec<String>,
+    /// Markup of figures over the stages.
+    over_stages: Vec<String>,
+    stages: Vec<StageView>,
+    left_out: usize,
+}
+
+#[derive(Serialize)]
+struct StageView {
+    id: String,
+    title: String,
+    /// Markup.
+    figures: Vec<String>,
+    columns: Vec<String>,
+    rows: Vec<RowView>,
+    reasons: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct RowView {
+    tone: &'static str,
+    cells: Vec<String>,
+}
+
+/// The text of the page.
+///
+/// # Errors
+/// The template cannot be rendered, which is a defect of this program.
+pub fn render(comparison: &Comparison) -> Result<String, PageError> {
+    let names: Vec<&str> = comparison.runs.iter().map(|it| it.name.as_str()).collect();
+    let view = View {
+        runs: comparison.runs.iter().map(|it| RunView { name: it.name.clone(), text: cut(&rows::run(it)) }).collect(),
+        gate: comparison.gate.as_ref().map(GateView::new),
+        pairs: comparison.pairs.iter().map(PairView::new).collect(),
+        legend: rows::legend(comparison),
+        written_by: comparison.tool_version.clone(),
+    };
+    let title = format!("Comparison of {}", names.join(", "));
+    frame::render(&Frame { title: &title, template: include_str!("page.html"), view: &view })
+}
+
+impl GateView {
+    fn new(gate: &comparison::Gate) -> GateView {
+        let mut lines = rows::gate(gate).into_iter();
+        GateView {
+            tone: match gate.outcome {
+                comparison::GateOutcome::Passed => "good",
+                comparison::GateOutcome::Regression => "bad",
+                comparison::GateOutcome::Inconclusive => "doubt",
+            },
+            text: lines.next().unwrap_or_default(),
+            reasons: lines.map(|it| cut(it.trim())).collect(),
+        }
+    }
+}
+
+impl PairView {
+    fn new(pair: &PairDocument) -> PairView {
+        let remarks = |severity: Severity| {
+            let these = pair.remarks.iter().filter(move |it: &&Remark| it.severity == severity);
+            these.map(|it| rows::remark(it, pair))
+        };
+        let verdicts = || pair.stages.iter().flat_map(|it| &it.figures).map(|it| it.verdict);
+        let grave = lines(remarks(Severity::NotComparable).chain(rows::unmatched(pair)));
+        PairView {
+            id: pair.run.to_lowercase(),
+            title: format!("{} against A", pair.run),
+            tone: match () {
+                () if verdicts().any(|it| it == Verdict::Worse) => "bad",
+                () if !grave.is_empty() => "doubt",
+                () => "good",
+            },
+            counts: rows::counts(pair),
+            grave,
+            notes: lines(remarks(Severity::Note)),
+            over_stages: figures::over_stages(pair).iter().map(frame::figure).collect(),
+            stages: pair
+                .stages
+                .iter()
+                .take(MOST_STAGES)
+                .enumerate()
+                .map(|(at, it)| StageView::new(at, it, pair))
+                .collect(),
+            left_out: pair.stages.len().saturating_sub(MOST_STAGES),
+        }
+    }
+}
+
+impl StageView {
+    fn new(at: usize, stage: &StagePairDocument, pair: &PairDocument) -> StageView {
+        let id = format!("{}-{at}", pair.run.to_lowercase());
+        let row = |it: &comparison::FigureDocument| RowView {
+            tone: match it.verdict {
+                Verdict::Better => "good",
+                Verdict::Worse => "bad",
+                Verdict::NoDifferenceFound | Verdict::CannotBeDecided => "",
+            },
+            cells: rows::cells(it).iter().map(|it| cut(it)).collect(),
+        };
+        StageView {
+            title: cut(&rows::stage_name(stage, pair)),
+            figures: figures::of_stage(&id, stage, pair).iter().map(frame::figure).collect(),
+            columns: rows::columns(pair).to_vec(),
+            rows: stage.figures.iter().map(row).collect(),
+            reasons: lines(rows::reasons(stage)),
+            id,
+        }
+    }
+}
