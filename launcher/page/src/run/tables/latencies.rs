@@ -9,15 +9,16 @@ use crate::{
 
 type Pick = fn(&FiguresDocument) -> &Option<Statistics>;
 
+/// The headline figures first: a run of many stages has more rows than a table shows.
 const LATENCIES: [(&str, Pick); 9] = [
     ("TTFT", |it| &it.ttft_ms),
-    ("TTFT from sent", |it| &it.ttft_sent_ms),
+    ("E2E latency", |it| &it.latency_ms),
     ("TPOT", |it| &it.tpot_ms),
     ("ITL", |it| &it.itl_ms),
-    ("E2E latency", |it| &it.latency_ms),
-    ("E2E latency from sent", |it| &it.latency_sent_ms),
     ("NTPOT", |it| &it.ntpot_ms),
     ("Send lag", |it| &it.send_lag_ms),
+    ("TTFT from sent", |it| &it.ttft_sent_ms),
+    ("E2E latency from sent", |it| &it.latency_sent_ms),
     ("Wait for a place of maxConcurrency", |it| &it.queue_ms),
 ];
 
@@ -27,30 +28,33 @@ pub(super) fn table(document: &ReportDocument) -> Table {
     let table = Table::new("latencies", "Latencies", caption)
         .texts(["Latency", "Stage"])
         .numbers(["Values", "Mean", "p50", "p90", "p95", "p99", "p99.9", "Max"]);
-    table.rows(document.stages.iter().flat_map(of_stage))
+    let rows = LATENCIES.iter().flat_map(|(name, of)| document.stages.iter().filter_map(|it| row(name, *of, it)));
+    table.rows(rows)
 }
 
-fn of_stage(stage: &StageDocument) -> impl Iterator<Item = Vec<String>> {
-    // A closed loop has one clock, so that the latencies from sending say the same again.
-    let two_clocks = stage.clock != "sent";
-    let shown = LATENCIES.iter().filter(move |(name, _)| two_clocks || !name.ends_with("from sent"));
-    shown.filter_map(|(name, of)| {
-        let it = of(&stage.figures).as_ref()?;
-        let quantile =
-            |value: f64, fewest: u64| format!("{}{}", text::time(value), if it.count < fewest { "*" } else { "" });
-        Some(vec![
-            (*name).to_owned(),
-            stage.name.clone(),
-            text::count(it.count),
-            text::time(it.mean),
-            quantile(it.p50, 2),
-            quantile(it.p90, 10),
-            quantile(it.p95, 20),
-            quantile(it.p99, 100),
-            quantile(it.p99p9, 1_000),
-            text::time(it.max),
-        ])
-    })
+/// `None` if the stage has no such latency, or if the same values stand in another row.
+fn row(name: &str, of: Pick, stage: &StageDocument) -> Option<Vec<String>> {
+    // A closed loop has one clock: its latencies count from sending.
+    if stage.clock == "sent" && name.ends_with("from sent") {
+        return None;
+    }
+    let it = of(&stage.figures).as_ref()?;
+    let quantile = |value: f64, fewest: u64| {
+        let mark = if it.count < fewest { "*" } else { "" };
+        format!("{}{mark}", text::time(value))
+    };
+    Some(vec![
+        name.to_owned(),
+        stage.name.clone(),
+        text::count(it.count),
+        text::time(it.mean),
+        quantile(it.p50, 2),
+        quantile(it.p90, 10),
+        quantile(it.p95, 20),
+        quantile(it.p99, 100),
+        quantile(it.p99p9, 1_000),
+        text::time(it.max),
+    ])
 }
 
 /// Figures with their intervals, of the whole stage and of its steady window.

@@ -67,6 +67,24 @@ fn several_loads_have_a_row_each_and_no_pooled_latency() {
 }
 
 #[test]
+fn the_latencies_of_stages_stand_below_each_other() {
+    let level = |rate| Level { rate, done: rate, mean_ms: 90.0, count: 10 };
+    let text = text(&sweep(&[level(5.0), level(20.0)]));
+    let (_, latencies) = text.split_once("\nLatencies\n").unwrap();
+    let row = |name: &str, stage: &str| latencies.find(&format!("{name}\n{stage}\n")).unwrap();
+    let places = [row("TTFT", "s0"), row("TTFT", "s1"), row("E2E latency", "s0"), row("E2E latency", "s1")];
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(latencies.contains("TTFT from sent\n"));
+}
+
+#[test]
+fn a_closed_loop_has_no_second_clock() {
+    let mut document = older();
+    document["stages"][0]["clock"] = "sent".into();
+    assert!(!text(&document).contains("from sent\n"));
+}
+
+#[test]
 fn the_verdict_is_in_words_and_says_what_it_does_not_mean() {
     check(
         &older(),
