@@ -141,3 +141,24 @@ fn costs_in_other_currencies_do_not_compare() {
     assert_eq!(figure(&other, name).why, "not comparable: currency");
     assert_eq!(figure(&other, "tpot.mean").verdict, Verdict::NoDifferenceFound);
 }
+
+#[test]
+fn the_verdicts_of_loadgen_stand_side_by_side() {
+    let with = |seed: u64, result: &str, rate: f64| {
+        let mut report = run(Server::default(), seed);
+        let test = json!({
+            "folder": "Performance", "scenario": "Server", "mode": "PerformanceOnly", "audited": false, "result": result,
+            "errors": 0, "warnings": 0, "samplesPerSecond": rate, "tokensPerSecond": 10.0 * rate,
+        });
+        let tests = json!({"benchmark": "llama3.1-8b", "round": "v6.1", "tests": [test]});
+        report.loadgen = Some(serde_json::from_value(tests).unwrap());
+        report
+    };
+    let comparison = pair(&with(1, "VALID", 98.5), &with(2, "INVALID", 40.0));
+    let found = comparison.pairs[0].remarks.iter().find(|it| it.label == "LoadGen test Performance").unwrap();
+    assert_eq!((found.severity, found.base.as_str()), (Severity::Note, "VALID, 98.5 samples/s, 985 tokens/s"));
+    assert_eq!(found.other, "INVALID, 40 samples/s, 400 tokens/s");
+    // One run alone has no other to stand beside.
+    let alone = pair(&with(1, "VALID", 98.5), &run(Server::default(), 2));
+    assert!(alone.pairs[0].remarks.iter().all(|it| !it.label.starts_with("LoadGen test")));
+}
