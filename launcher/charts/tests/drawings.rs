@@ -99,3 +99,24 @@ fn a_series_of_a_million_points_is_drawn_with_its_least_and_greatest_value() {
         "the peak is near the upper end of the frame, which is 130 pixels high and ends at 222: {least_y}"
     );
 }
+
+#[test]
+fn the_name_of_an_objective_comes_before_the_names_of_points() {
+    let mut figure = samples::points();
+    // Through the middle of the points, whose names take most of the room.
+    figure.marks.push(charts::Mark { at: charts::MarkAt::Y(680.0), label: "objective".into() });
+    let drawing = svg::draw(&figure, Size { width: 240.0, height: 160.0 }, Style::Standalone);
+    assert!(drawing.contains(">objective</text>"), "{drawing}");
+}
+
+#[test]
+fn a_value_between_two_gaps_is_a_dot() {
+    let mut figure = samples::lines();
+    let places = [Some(1.0), None, Some(300.0), None, Some(1.0)];
+    let places = places.iter().enumerate().map(|(x, y)| charts::Place { x: x as f64, y: *y }).collect();
+    figure.series = vec![Series { name: "p50".into(), tone: Tone::Median, shape: Shape::Line(places) }];
+    let drawing = svg::draw(&figure, Size::default(), Style::Standalone);
+    let dots =
+        drawing.split(r#"stroke-width="5" stroke-linecap="round""#).next().and_then(|it| it.rsplit("d=\"").next());
+    assert_eq!(dots.map(|it| it.matches('M').count()), Some(3), "{drawing}");
+}

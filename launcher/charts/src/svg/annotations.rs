@@ -136,8 +136,15 @@ fn y_mark(
     let Some(y) = frame.y(value) else { return };
     canvas.line((frame.left, y), (frame.right, y), paint.text(), LINE_LOOK);
     let (right, left) = (frame.right - 4.0, frame.left + 4.0);
-    let places = [(right, y - 5.0, Anchor::End), (left, y - 5.0, Anchor::Start), (right, y + 13.0, Anchor::End)];
-    in_front(canvas, paint, layout, label, &places, taken);
+    let (above, below) = (y - 5.0, y + 13.0);
+    let mut places = vec![(right, above, Anchor::End), (left, above, Anchor::Start)];
+    places.extend([(right, below, Anchor::End), (left, below, Anchor::Start)]);
+    let between = [0.75, 0.5, 0.25].map(|share| left + (right - left) * share);
+    places.extend(between.iter().flat_map(|x| [(*x, above, Anchor::Middle), (*x, below, Anchor::Middle)]));
+    // An objective without a name says nothing: where there is no room, the name lies in front of the data.
+    if !in_front(canvas, paint, layout, label, &places, taken) {
+        in_front(canvas, paint, layout, label, &places[..1], &mut Taken::default());
+    }
 }
 
 /// A mark that lies beyond an end of its axis: its name, its value and an arrow at that end.
@@ -213,7 +220,7 @@ fn point(canvas: &mut Canvas, paint: Paint, layout: &Layout, (label, x, y): (&st
     in_front(canvas, paint, layout, label, &places, taken);
 }
 
-/// Writes a text at the first of these places where nothing is written yet.
+/// Writes a text at the first of these places where nothing is yet; whether there is one.
 fn in_front(
     canvas: &mut Canvas,
     paint: Paint,
@@ -221,14 +228,14 @@ fn in_front(
     label: &str,
     places: &[(f64, f64, Anchor)],
     taken: &mut Taken,
-) {
+) -> bool {
     let frame = &layout.frame;
     let text = text::fitted(label, SMALL, (frame.right - frame.left) * 0.6);
-    if let Some(found) = taken.first_free(bounds(layout), &boxes(&text, SMALL, places)) {
-        let (x, y, anchor) = places[found];
-        let font = Font { size: SMALL, paint: paint.text(), bold: false, halo: Some(paint.background()) };
-        canvas.text(x, y, anchor, &font, &text);
-    }
+    let Some(found) = taken.first_free(bounds(layout), &boxes(&text, SMALL, places)) else { return false };
+    let (x, y, anchor) = places[found];
+    let font = Font { size: SMALL, paint: paint.text(), bold: false, halo: Some(paint.background()) };
+    canvas.text(x, y, anchor, &font, &text);
+    true
 }
 
 /// Where labels may lie.

@@ -65,6 +65,7 @@ pub(crate) fn drawn(figure: &Figure, legend: &Legend, layout: &Layout) -> String
     shapes::draw(&mut canvas, paint, figure, legend, layout, &id, &mut taken);
     axes::axes(&mut canvas, paint, figure, layout);
     annotations::marks(&mut canvas, paint, figure, layout, &mut taken);
+    shapes::names(&mut canvas, paint, figure, legend, layout, &mut taken);
     if layout.has_no_data {
         let font = Font { size: 13.0, paint: paint.muted(), bold: false, halo: None };
         let (x, y) = ((layout.frame.left + layout.frame.right) / 2.0, (layout.frame.top + layout.frame.bottom) / 2.0);

@@ -12,21 +12,18 @@ use crate::{
 };
 
 pub(crate) fn line(canvas: &mut Canvas, paint: Paint, frame: &Frame, places: &[Place], tone: Tone) {
-    let mut path = Path::default();
+    let (mut path, mut dots) = (Path::default(), Path::default());
     for run in runs(frame, &thin::places(places)) {
         for (index, (x, y)) in run.iter().enumerate() {
             if index == 0 { path.go(*x, *y) } else { path.line(*x, *y) }
         }
-        if let [(x, _)] = run[..] {
-            // A line without length: its round ends make a dot.
-            path.horizontal(x);
-        }
+        alone(&run, &mut dots);
     }
-    stroke(canvas, paint, &path, tone);
+    stroke(canvas, paint, &path, &dots, tone);
 }
 
 pub(crate) fn steps(canvas: &mut Canvas, paint: Paint, frame: &Frame, places: &[Place], tone: Tone) {
-    let mut path = Path::default();
+    let (mut path, mut dots) = (Path::default(), Path::default());
     for run in runs(frame, &thin::places(places)) {
         let mut before = None;
         for &(x, y) in &run {
@@ -39,11 +36,17 @@ pub(crate) fn steps(canvas: &mut Canvas, paint: Paint, frame: &Frame, places: &[
             }
             before = Some(y);
         }
-        if let [(x, _)] = run[..] {
-            path.horizontal(x);
-        }
+        alone(&run, &mut dots);
     }
-    stroke(canvas, paint, &path, tone);
+    stroke(canvas, paint, &path, &dots, tone);
+}
+
+/// A place between two gaps is a dot: a line without length and with round ends.
+fn alone(run: &[(f64, f64)], dots: &mut Path) {
+    if let [(x, y)] = *run {
+        dots.go(x, y);
+        dots.horizontal(x);
+    }
 }
 
 /// The places between gaps, in pixels.
@@ -57,11 +60,17 @@ fn runs(frame: &Frame, places: &[Place]) -> Vec<Vec<(f64, f64)>> {
         .collect()
 }
 
-fn stroke(canvas: &mut Canvas, paint: Paint, path: &Path, tone: Tone) {
+fn stroke(canvas: &mut Canvas, paint: Paint, path: &Path, dots: &Path, tone: Tone) {
     if path.is_empty() {
         return;
     }
     let (colour, dashes) = (paint.tone(tone), dash_attribute(tone));
+    if !dots.is_empty() {
+        canvas.put(format_args!(
+            r#"<path d="{}" fill="none" stroke="{colour}" stroke-width="5" stroke-linecap="round"/>"#,
+            dots.d
+        ));
+    }
     let width = if tone == Tone::Plan { 1.5 } else { 2.0 };
     canvas.put(format_args!(
         r#"<path d="{}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-linejoin="round" stroke-linecap="{}"{dashes}/>"#,

@@ -68,7 +68,17 @@ pub(crate) fn draw(
         }
         canvas.put(format_args!("</g>"));
     }
-    // Names come last: each has to know the places of all points.
+}
+
+/// Writes the names of points where nothing is yet: each has to know the places of all points and of all marks.
+pub(crate) fn names(
+    canvas: &mut Canvas,
+    paint: Paint,
+    figure: &Figure,
+    legend: &Legend,
+    layout: &Layout,
+    taken: &mut Taken,
+) {
     for (series, key) in figure.series.iter().zip(&legend.keys) {
         if let Shape::Points { points, .. } = &series.shape {
             open_group(canvas, Some(*key));
