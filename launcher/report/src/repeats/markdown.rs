@@ -16,7 +16,8 @@ const FOOT: &str = "\
 Each run has a report of its own, in the folder of its name. The interval is that of the mean of the runs, which are taken as independent
 and normally distributed. The standard error within a run is what the requests of single runs suggest for the standard deviation between
 runs; it allows for requests that depend on each other. Where the deviation between runs is much larger, something differs from run to run
-that no single run shows. Each formula stands in docs/metrics.md of Benchwright, under Repeats.
+that no single run shows. It can be much smaller too: all runs send the same lengths at the same times, by the seed, and what other lengths
+and times would change is in the standard error alone. Each formula stands in docs/metrics.md of Benchwright, under Repeats.
 ";
 
 /// The text of the file.
