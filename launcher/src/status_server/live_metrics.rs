@@ -47,8 +47,7 @@ pub(super) fn text(commit: &str, measuring: bool, load: Option<&LiveLoad>) -> St
 
 fn requests(page: &mut Page, LiveLoad { progress, succeeded, .. }: &LiveLoad) {
     let read = |it: &AtomicU64| it.load(Relaxed);
-    let planned = read(&progress.planned);
-    if planned > 0 {
+    if let Some(planned) = progress.planned_requests() {
         let help = "Requests of all stages of this load; absent where answers or time decide on their number.";
         page.family("requests_planned", GAUGE, help).value(&[], planned as f64);
     }

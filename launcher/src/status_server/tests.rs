@@ -84,6 +84,10 @@ fn metrics_tell_the_load_that_runs_and_none_before() {
         assert!(text.lines().any(|it| it == line), "{line} is missing in {text}");
     }
 
+    // The number of a stage is not known: a part of the whole would be too small.
+    set(&progress.undecided_stages, 1);
+    assert!(!get(address, "/metrics").contains("requests_planned"));
+
     // A failure that is counted before it has ended must not lower the successes.
     set(&progress.not_ok.failed, 4);
     assert!(get(address, "/metrics").contains("{outcome=\"succeeded\"} 25\n"));

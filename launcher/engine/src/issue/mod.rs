@@ -121,8 +121,10 @@ pub enum LoadError {
 /// How far the load has come. The counters are not read at one instant: they may differ by a request.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Requests of all stages.
+    /// Requests of the stages whose number is known, see [`Progress::planned_requests`].
     pub planned: AtomicU64,
+    /// Stages whose number of requests is not known: answers or time decide it, or stages that have not run yet.
+    pub undecided_stages: AtomicU64,
     pub issued: AtomicU64,
     /// Requests that have ended, failed ones included.
     pub ended: AtomicU64,
@@ -157,6 +159,12 @@ impl Progress {
         // 0 stands for a number that is not known.
         let less = |planned: u64| planned.checked_sub(requests).filter(|it| *it > 0);
         let _ = self.planned.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    /// Requests of all stages; `None` where the number of a stage is not known.
+    pub fn planned_requests(&self) -> Option<u64> {
+        let planned = self.planned.load(Ordering::Relaxed);
+        (self.undecided_stages.load(Ordering::Relaxed) == 0 && planned > 0).then_some(planned)
     }
 
     /// Requests that were issued and have not ended.
@@ -287,6 +295,7 @@ pub fn run_load(order: LoadOrder<'_>) -> Result<LoadResult, LoadError> {
     raise_file_limit();
     let plan = plan(workload, files, model, target, seeds)?;
     progress.planned.store(plan.requests(), Ordering::Relaxed);
+    progress.undecided_stages.store(plan.undecided_stages(), Ordering::Relaxed);
     let threads = threads.max(1);
     let budget = record_memory::budget(workload, keep, plan.requests(), threads);
     let plan = plan.with_record_budget(budget);

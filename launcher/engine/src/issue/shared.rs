@@ -123,6 +123,10 @@ impl Shared {
             if let Ok(Drawn { schedule, .. }) = &drawn {
                 let unplanned = schedule.len().saturating_sub(load.count().unwrap_or_default());
                 self.progress.planned.fetch_add(unplanned, Ordering::Relaxed);
+                // A session has as many requests as its turns, which the schedule does not know.
+                if load.count().is_none() && self.plan.sessions.is_none() {
+                    self.progress.undecided_stages.fetch_sub(1, Ordering::Relaxed);
+                }
             }
             drawn
         };

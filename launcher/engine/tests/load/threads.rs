@@ -186,8 +186,18 @@ fn threads_draw_one_schedule_for_a_measured_rate() {
     let numbers: Vec<u64> = records(&result).iter().filter(|it| it.stage == 1).map(|it| it.number).collect();
     assert_eq!(numbers, (0..60).collect::<Vec<_>>());
     let rate = result.stages[1].measured_rate.clone().unwrap().unwrap().per_second();
-    assert!(rate > 0.0 && progress.planned.load(Ordering::Relaxed) == 100, "{rate}");
+    assert!(rate > 0.0 && progress.planned_requests() == Some(100), "{rate}");
     assert_eq!(f64::from_bits(progress.measured_rate.load(Ordering::Relaxed)), rate);
+}
+
+#[test]
+fn the_number_of_requests_is_not_known_where_time_decides_it() {
+    let progress = Arc::new(Progress::default());
+    let stages = vec![paced(200.0, 4), closed_for(1, millis(20), millis(0))];
+    let result = run(&workload(stages, 1), 1, &progress);
+    let sent: u64 = result.recorder.stages.iter().map(|it| it.outcomes[&RequestOutcome::Ok]).sum();
+    assert!(sent > 4, "{sent}");
+    assert_eq!(progress.planned_requests(), None);
 }
 
 #[test]
@@ -209,7 +219,7 @@ fn threads_share_a_load_and_lose_nothing() {
         }
         assert!(records.iter().all(|it| it.sent.unwrap() >= it.scheduled && it.output_tokens == Some(3)));
         let read = |it: &std::sync::atomic::AtomicU64| it.load(Ordering::Relaxed);
-        assert_eq!((read(&progress.planned), read(&progress.issued), read(&progress.ended)), (301, 301, 301));
+        assert_eq!((progress.planned_requests(), read(&progress.issued), read(&progress.ended)), (Some(301), 301, 301));
         assert_eq!((read(&progress.failed), read(&progress.output_events)), (0, 903));
         assert!(result.own_cpu > millis(0) && result.wall > millis(900));
         // The vitals of each thread are known for each stage, and together the threads read each token of each answer.

@@ -198,12 +198,24 @@ impl LoadPlan {
         self.stages.iter().map(|it| self.requests_of(it)).sum()
     }
 
+    /// Number of stages whose requests answers, time or earlier stages decide.
+    pub(in crate::issue) fn undecided_stages(&self) -> u64 {
+        // The rules of a LoadGen phase end it before the end of its schedule.
+        let by_rules = |it: &PlannedStage| it.phase.as_ref().is_some_and(|it| it.rules.is_some());
+        let undecided = self.stages.iter().filter(|it| by_rules(it) || self.decided_requests_of(it).is_none());
+        undecided.count() as u64
+    }
+
     /// Requests of a stage, or 0 if their number is not known before the load.
     fn requests_of(&self, stage: &PlannedStage) -> u64 {
-        let count = stage.load.count();
+        self.decided_requests_of(stage).unwrap_or_default()
+    }
+
+    fn decided_requests_of(&self, stage: &PlannedStage) -> Option<u64> {
+        let count = stage.load.decided()?;
         match self.sessions.as_ref().filter(|it| !it.are_dealt_requests()) {
-            Some(sessions) => sessions.turns_of_first(count).unwrap_or_default(),
-            None => count,
+            Some(sessions) => sessions.turns_of_first(count),
+            None => Some(count),
         }
     }
 

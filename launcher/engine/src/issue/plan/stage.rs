@@ -68,18 +68,17 @@ pub(in crate::issue) struct Slots {
 impl PlannedLoad {
     /// Number of requests, or 0 if it is not known before the load.
     pub(in crate::issue) fn count(&self) -> u64 {
+        self.decided().unwrap_or_default()
+    }
+
+    /// Number of requests; `None` where answers, time or earlier stages decide it.
+    pub(in crate::issue) fn decided(&self) -> Option<u64> {
         match self {
-            PlannedLoad::Open(schedule) => schedule.len(),
-            PlannedLoad::Measured(load) => load.count().unwrap_or_default(),
-            PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()).unwrap_or_default(),
+            PlannedLoad::Open(schedule) => Some(schedule.len()),
+            PlannedLoad::Measured(load) => load.count(),
+            PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()),
             // The rules end the phase before its queries are used up.
-            PlannedLoad::Stream(phase) => {
-                if phase.rules.is_some() {
-                    0
-                } else {
-                    phase.queries.sample_count() as u64
-                }
-            }
+            PlannedLoad::Stream(phase) => phase.rules.is_none().then(|| phase.queries.sample_count() as u64),
         }
     }
 
