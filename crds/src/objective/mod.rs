@@ -1,5 +1,7 @@
 //! The results of objectives: what the launcher reports, and what the status shows.
 
+mod limit_fault;
+
 use std::{cmp::Ordering, fmt};
 
 #[cfg(feature = "kube")]
@@ -7,6 +9,7 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{figure::rate_text, units::Span};
+pub(crate) use limit_fault::limit_fault;
 
 /// Whether an objective is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Errors, Settings, effective, url::url_problem};
+use super::{
+    Errors, Settings, effective,
+    url::{local_url_problem, url_problem},
+};
 use crate::{
     benchmark_run::{BenchmarkRunSpec, Scheme, ServiceRef, SimulatorPreset},
     wording::quoted,
@@ -42,7 +45,8 @@ pub(super) fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Sett
                 Endpoint::Url(format!("unix:{path}"))
             }
             None => {
-                if let Some(problem) = url_problem(url) {
+                let problem = if namespace.is_empty() { local_url_problem(url) } else { url_problem(url) };
+                if let Some(problem) = problem {
                     let found = quoted(&without_credentials(url));
                     errors.add("spec.target.url", &format!("is {found}; {problem}"));
                 }

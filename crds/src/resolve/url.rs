@@ -2,10 +2,18 @@
 
 use std::net::Ipv6Addr;
 
+/// What is wrong with the URL of a target outside of a cluster, where it may be the path of a socket, too.
+pub(super) fn local_url_problem(url: &str) -> Option<&'static str> {
+    match ["http://", "https://"].iter().any(|it| url.starts_with(it)) {
+        true => url_problem(url),
+        false => Some("write a URL that begins with http:// or https://, or unix: and the path of a socket"),
+    }
+}
+
 /// What is wrong with the URL of a server, and what to write.
 pub(super) fn url_problem(url: &str) -> Option<&'static str> {
     let Some(rest) = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")) else {
-        return Some("write a URL that begins with http:// or https://, or unix: and the path of a socket");
+        return Some("write a URL that begins with http:// or https://");
     };
     if rest.chars().any(|it| it.is_control()) {
         return Some("take out the control characters");

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     benchmark_run::KIND,
-    wording::{listed, named, nearest},
+    wording::{listed, nearest},
     yaml::{Content, Entry, Node, Problem, child},
 };
 
@@ -188,10 +188,12 @@ impl Checker {
             (Some((_, new)), _) => format!("it is called {new}"),
             (None, Some(name)) => format!("did you mean {name}?"),
             (None, None) => {
-                let mut elsewhere = Vec::new();
+                // A field within a neighbour is nearer than one of another part of the spec.
+                let (mut within, mut elsewhere) = (Vec::new(), Vec::new());
+                find(schema, path, &entry.key, &mut within);
                 find(&SCHEMA["properties"]["spec"], "spec", &entry.key, &mut elsewhere);
-                match elsewhere.as_slice() {
-                    [one] => format!("did you mean {one}?"),
+                match (within.as_slice(), elsewhere.as_slice()) {
+                    ([one], _) | ([], [one]) => format!("did you mean {one}?"),
                     _ if known.is_empty() => "take it out, nothing stands there".to_owned(),
                     _ => format!("take it out; known are {}", listed(&known)),
                 }
@@ -220,7 +222,7 @@ fn fits(kind: &str, value: &Value) -> bool {
 /// The paths of all fields of a name.
 fn find(schema: &Value, path: &str, name: &str, found: &mut Vec<String>) {
     for (key, inner) in schema["properties"].as_object().into_iter().flatten() {
-        let path = format!("{path}.{}", named(key));
+        let path = child(path, key);
         if key == name {
             found.push(path.clone());
         }

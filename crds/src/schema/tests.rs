@@ -133,12 +133,36 @@ fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
             "spec.nodeSelector, line 5 column 29: is no field of spec, and holds a mapping, {\"a\":\"b\"}; did you mean spec.launcher.scheduling.nodeSelector?",
         ],
     );
+    // There is a path in other parts of the spec as well.
+    spec(
+        "{target: {simulator: {}, metrics: [{url: 'http://a'}, {path: /b}]}}",
+        &[
+            "spec.target.metrics[1].path, line 5 column 58: is no field of spec.target.metrics[1], and holds \"/b\"; did you mean spec.target.metrics[1].serviceRef.path?",
+        ],
+    );
     spec(
         "{target: {simulator: {}}, storage: {perRequestRecords: Off}}",
         &[
             "spec.storage.perRequestRecords, line 5 column 58: is Off, which kubectl reads as false; did you mean None? choose one of None and Full",
         ],
     );
+}
+
+#[test]
+fn a_limit_that_is_none_says_why() {
+    let limit = |limit: &str, words: &str| {
+        let text = format!(
+            "{{target: {{simulator: {{}}}}, slo: {{objectives: [{{name: a, metric: ttft, stat: p99, max: {limit}}}]}}}}"
+        );
+        let expected = format!(
+            "spec.slo.objectives[0].max, line 5 column 88: is {words}write a duration such as 500ms for a time, or a number such as 900 for a rate"
+        );
+        spec(&text, &[&expected]);
+    };
+    limit("-1s", "\"-1s\"; that is negative: ");
+    limit("NaN", "\"NaN\"; that is not a number: ");
+    limit("5 parsecs", "\"5 parsecs\"; the unit parsecs is not known: ");
+    limit("soon", "\"soon\"; ");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::{
+    objective::limit_fault,
     wording::{MAX_QUOTED, listed, nearest},
     yaml::{Content, Node},
 };
@@ -59,7 +60,12 @@ pub(super) fn of(schema: &Value, node: &Node) -> String {
     if let Some((_, words)) = PATTERNS.iter().find(|(it, _)| Some(*it) == pattern) {
         let most = schema["maxLength"].as_u64().map(|it| format!(", of at most {it} characters"));
         let long = node.text().is_some_and(|it| it.len() > MAX_QUOTED);
-        return format!("{words}{}", most.filter(|_| long).unwrap_or_default());
+        let fault = match &node.content {
+            Content::Scalar(_, written) if pattern == Some(super::LIMIT) => limit_fault(written),
+            _ => None,
+        };
+        let fault = fault.map_or_else(String::new, |it| format!("{it}: "));
+        return format!("{fault}{words}{}", most.filter(|_| long).unwrap_or_default());
     }
     match schema["type"].as_str() {
         Some("boolean") => "write true or false".to_owned(),

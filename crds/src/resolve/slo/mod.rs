@@ -11,7 +11,7 @@ use crate::{
         self as written, BenchmarkRunSpec, EVERY_STAGE, Enforcement, MAX_NAME_BYTES, MAX_OBJECTIVE_NAME,
         MAX_OBJECTIVES, MAX_REGRESSION_PERCENT, Metric, MetricUnit, Stat,
     },
-    objective::FigureValue,
+    objective::{FigureValue, limit_fault},
     units::Span,
     wording::quoted,
 };
@@ -228,7 +228,9 @@ fn limit(unit: MetricUnit, found: &AnyValue) -> Result<FigureValue, String> {
     let shown = if found.0.is_number() { crate::wording::cut(&text) } else { quoted(&text) };
     let (most, remedy) = match unit {
         MetricUnit::Time => {
-            let time = text.parse::<Span>().map_err(|_| format!("is {shown}; {TIME_REMEDY}"))?;
+            let no_unit = || text.parse::<f64>().ok().map(|_| "the unit is missing".to_owned());
+            let fault = limit_fault(&text).or_else(no_unit).map_or_else(String::new, |it| format!("{it}: "));
+            let time = text.parse::<Span>().map_err(|_| format!("is {shown}; {fault}{TIME_REMEDY}"))?;
             let most = std::time::Duration::from_secs(MAX_TIME_SECONDS);
             return match time.0.is_zero() || time.0 > most {
                 true => Err(format!("is {shown}; {TIME_REMEDY}")),
@@ -240,7 +242,11 @@ fn limit(unit: MetricUnit, found: &AnyValue) -> Result<FigureValue, String> {
     };
     match text.parse::<f64>() {
         Ok(number) if (0.0..=most).contains(&number) => Ok(FigureValue::Number(number)),
-        _ => Err(format!("is {shown}; {remedy}")),
+        _ => {
+            let has_unit = || text.parse::<Span>().ok().map(|_| "that has a unit".to_owned());
+            let fault = limit_fault(&text).or_else(has_unit).map_or_else(String::new, |it| format!("{it}: "));
+            Err(format!("is {shown}; {fault}{remedy}"))
+        }
     }
 }
 
