@@ -72,6 +72,12 @@ pub enum InputError {
         /// One message for each field.
         problems: Vec<String>,
     },
+    /// All arguments of the command line that cannot be used.
+    #[error("{}", .problems.join("\n"))]
+    Flags {
+        /// One message for each.
+        problems: Vec<String>,
+    },
     /// A variable of the command line without an equals sign.
     #[error("--variable {} has no form name=value; write, for example, isl=512", quoted(.found))]
     Variable { found: String },

@@ -43,7 +43,11 @@ pub fn from_source(source: &RunSource, options: &LocalOptions) -> Result<Input, 
         "spec": {"target": target},
     });
     let path = Path::new(COMMAND_LINE);
-    from_run_file(path, RunFile::parse(path, &document.to_string())?, options)
+    let mut file = RunFile::parse(path, &document.to_string())?;
+    for (field, flag) in [("spec.target.url", "--url"), ("spec.target.model", "--model")] {
+        file.set_by_flag(field.to_owned(), flag);
+    }
+    from_run_file(path, file, options)
 }
 
 /// Reads a BenchmarkRun file, resolves its spec, and renders and parses its profile.
@@ -108,7 +112,8 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
     overrides::set_variables(&mut spec.profile.variables, &options.variables)?;
     let profile_error = |cause| InputError::Profile { source_name: run.profile_source.clone(), cause };
     let variables = workload_profiles::variables(&run, &spec.profile.variables).map_err(profile_error)?;
-    let prepared = workload_profiles::prepare(&run, &template, &variables, &all_overrides).map_err(profile_error)?;
+    let prepared = workload_profiles::prepare(&run, &template, &variables, &all_overrides)
+        .map_err(|cause| file.error_of_spec(path, &cause).unwrap_or_else(|| profile_error(cause)))?;
     if options.strict && !prepared.notices.is_empty() {
         let notices = prepared.notices.iter().map(ToString::to_string).collect();
         return Err(InputError::Strict { source_name: run.profile_source.clone(), notices });

@@ -12,6 +12,7 @@ use crds::{
     yaml::{self, Document, Node, Problem},
 };
 use serde_json::Value;
+use workload_profiles::ProfileError;
 
 use super::{InputError, LocalOptions};
 
@@ -25,6 +26,8 @@ pub(super) struct RunFile {
     problems: Vec<Problem>,
     /// Entries that are left out because they are empty.
     pub(super) dropped: Vec<Problem>,
+    /// Fields that the command line sets, each with the flag that a message about it names.
+    flags: Vec<(String, &'static str)>,
 }
 
 impl RunFile {
@@ -53,12 +56,12 @@ impl RunFile {
         // Only the first problem of a field is reported.
         problems.extend(checked.problems);
         problems.extend(ambiguous_keys);
-        Ok(RunFile { root, value: checked.value, problems, dropped: checked.dropped })
+        Ok(RunFile { root, value: checked.value, problems, dropped: checked.dropped, flags: Vec::new() })
     }
 
     /// Resolves the spec as the operator would.
     pub(super) fn resolve(
-        mut self,
+        &mut self,
         path: &Path,
         options: &LocalOptions,
     ) -> Result<(ResolvedRun, BenchmarkRunSpec), InputError> {
@@ -68,7 +71,7 @@ impl RunFile {
             Err(error) if self.problems.is_empty() => {
                 return Err(InputError::field(path, &format!("spec.{}", error.path()), &error.inner().to_string()));
             }
-            Err(_) => return Err(self.into_error(path)),
+            Err(_) => return Err(self.take_error(path)),
         };
         let identity = RunIdentity {
             name: self.name().unwrap_or_default(),
@@ -103,7 +106,25 @@ impl RunFile {
             Ok(_) => {}
             Err(errors) => errors.into_iter().for_each(|it| self.add(&it.path, it.message)),
         }
-        Err(self.into_error(path))
+        Err(self.take_error(path))
+    }
+
+    /// The error of a profile that does not fit to the spec, if that is all that is wrong with it: it names the fields of the spec.
+    pub(super) fn error_of_spec(&mut self, path: &Path, cause: &ProfileError) -> Option<InputError> {
+        let of_spec = cause.problems.iter().all(|it| it.path.starts_with("spec."));
+        of_spec.then(|| {
+            cause.problems.iter().for_each(|it| self.add(&it.path, it.message.clone()));
+            self.take_error(path)
+        })
+    }
+
+    /// Notes that a flag sets a field, so that a message about the field names the flag.
+    pub(super) fn set_by_flag(&mut self, path: String, flag: &'static str) {
+        for problem in self.problems.iter_mut().filter(|it| it.path == path) {
+            flag.clone_into(&mut problem.path);
+            problem.place = None;
+        }
+        self.flags.push((path, flag));
     }
 
     /// Whether the file names a harness.
@@ -141,8 +162,11 @@ impl RunFile {
         } else if !urls.is_empty() {
             let metrics = target.entry("metrics").or_insert_with(|| Value::Array(Vec::new()));
             let added = urls.iter().map(|it| serde_json::json!({"url": it}));
-            if let Some(all) = metrics.as_array_mut() {
-                all.extend(added);
+            let Some(all) = metrics.as_array_mut() else { return };
+            let first = all.len();
+            all.extend(added);
+            for index in first..first + urls.len() {
+                self.set_by_flag(format!("spec.target.metrics[{index}].url"), "--metrics-url");
             }
         }
     }
@@ -164,21 +188,32 @@ impl RunFile {
     fn add(&mut self, path: &str, message: String) {
         let follows =
             |known: &str| known.strip_prefix(path).is_some_and(|it| it.is_empty() || it.starts_with(['.', '[']));
-        if !self.problems.iter().any(|it| follows(&it.path)) {
-            let place = Some(self.root.place_of(path));
-            self.problems.push(Problem { place, path: path.to_owned(), message });
+        if self.problems.iter().any(|it| follows(&it.path)) {
+            return;
         }
+        let problem = match self.flags.iter().find(|it| it.0 == path) {
+            Some((_, flag)) => Problem { place: None, path: (*flag).to_owned(), message },
+            None => Problem { place: Some(self.root.place_of(path)), path: path.to_owned(), message },
+        };
+        self.problems.push(problem);
     }
 
     /// The error that lists every problem in the order of the file.
-    fn into_error(mut self, path: &Path) -> InputError {
+    fn take_error(&mut self, path: &Path) -> InputError {
+        let mut found = std::mem::take(&mut self.problems);
+        let of_flag = |it: &Problem| self.flags.iter().any(|(_, flag)| *flag == it.path);
         let mut told = BTreeSet::new();
-        self.problems.retain(|it| told.insert(it.path.clone()));
-        self.problems.sort();
-        let mut problems: Vec<String> = self.problems.iter().take(MAX_LISTED).map(Problem::to_string).collect();
-        if self.problems.len() > MAX_LISTED {
-            problems.push(format!("and {} more", self.problems.len() - MAX_LISTED));
+        // A flag may be given several times.
+        found.retain(|it| of_flag(it) || told.insert(it.path.clone()));
+        found.sort();
+        let flags_alone = found.iter().all(of_flag);
+        let mut problems: Vec<String> = found.iter().take(MAX_LISTED).map(Problem::to_string).collect();
+        if found.len() > MAX_LISTED {
+            problems.push(format!("and {} more", found.len() - MAX_LISTED));
         }
-        InputError::Fields { path: path.to_owned(), problems }
+        match flags_alone {
+            true => InputError::Flags { problems },
+            false => InputError::Fields { path: path.to_owned(), problems },
+        }
     }
 }

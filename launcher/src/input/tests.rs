@@ -173,3 +173,41 @@ fn what_needs_a_cluster_says_what_to_give_instead() {
     let error = check(&format!("{HEAD}spec: {{{target}}}")).unwrap_err();
     assert!(error.contains("--token-file") && error.contains("--ca-file"), "{error}");
 }
+
+#[test]
+fn an_argument_that_is_wrong_is_named_by_its_flag() {
+    let metrics_urls = vec!["ftp://a".to_owned(), "http://b".to_owned(), "unix:/c".to_owned()];
+    let options = LocalOptions { metrics_urls, ..LocalOptions::default() };
+    let told = |url: &str| {
+        let source = RunSource::Url { url: url.to_owned(), model: None };
+        from_source(&source, &options).unwrap_err().to_string()
+    };
+    let metrics = [
+        "--metrics-url: is \"ftp://a\"; write a URL that begins with http:// or https://",
+        "--metrics-url: is \"unix:/c\"; write http:// or https://, because only a target has a socket",
+    ];
+    assert_eq!(told("http://h"), metrics.join("\n"));
+    let url =
+        "--url: is \"ftp://h\"; write a URL that begins with http:// or https://, or unix: and the path of a socket";
+    assert_eq!(told("ftp://h"), [metrics[0], metrics[1], url].join("\n"));
+
+    // Beside a mistake of the file.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.yaml");
+    fs::write(&path, format!("{HEAD}spec: {{target: {{simulator: {{}}, metrics: [{{url: 'ftp://f'}}]}}}}")).unwrap();
+    let error = from_file(&path, &options).unwrap_err().to_string();
+    let lines: Vec<&str> = error.lines().map(str::trim).collect();
+    assert!(lines[0].ends_with("run.yaml cannot be run:"), "{error}");
+    assert_eq!(lines[1..3], metrics);
+    assert!(lines[3].starts_with("spec.target.metrics[0].url, line 4 column "), "{error}");
+}
+
+#[test]
+fn an_objective_that_does_not_fit_to_the_profile_has_its_place_in_the_file() {
+    let error = check(&format!(
+        "{HEAD}spec:\n  target: {{simulator: {{}}}}\n  slo:\n    objectives:\n    - {{name: a, metric: ttft, stat: p99, stage: r77, max: 1s}}\n"
+    ));
+    let error = error.unwrap_err();
+    assert!(error.contains("run.yaml cannot be run:\n  spec.slo.objectives[0].stage, line 8 column "), "{error}");
+    assert!(error.contains("is \"r77\", and the profile has no stage of this name; "), "{error}");
+}

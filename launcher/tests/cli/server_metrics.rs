@@ -49,5 +49,10 @@ fn named_sources_replace_the_target_and_none_turns_it_off() {
     assert!(folder.report().get("serverMetrics").is_none());
     let wrong = folder.benchwright(&["run", "-f", "run.yaml", "--metrics-url", "ftp://vllm"]).assert().code(10);
     let said = String::from_utf8_lossy(&wrong.get_output().stderr).into_owned();
-    assert!(said.contains("spec.target.metrics[0].url") && said.contains("ftp://vllm"), "{said}");
+    // The flag is wrong, not the file; and metrics are not read through a socket.
+    assert!(
+        said.contains("--metrics-url: is \"ftp://vllm\"; write a URL that begins with http:// or https://\n"),
+        "{said}"
+    );
+    assert!(!said.contains("run.yaml"), "{said}");
 }
