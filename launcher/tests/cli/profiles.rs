@@ -106,6 +106,16 @@ fn the_list_has_every_profile_with_its_load_lengths_and_variables() {
             .and(predicate::str::contains("rates=[1, 2, 4, 8], duration=120, api=completion, isl=4096, osl=1024"))
             .and(predicate::str::contains("diurnal").not()),
     );
+    for (harness, load) in [
+        ("loadgen", "    load       LoadGen Server: accuracy, performance\n"),
+        ("inference-perf", " 1 request/s "),
+        (
+            "nop",
+            "    load       none: nop measures how a server starts, from its log, which this launcher does not do\n",
+        ),
+    ] {
+        folder.benchwright(&["profiles", "-l", harness]).assert().success().stdout(predicate::str::contains(load));
+    }
     let shown = folder.benchwright(&["profiles", "show", "diurnal"]).assert().success();
     shown.stdout(
         predicate::str::contains("# --variable period=... (default 600)").and(predicate::str::contains("stages:")),

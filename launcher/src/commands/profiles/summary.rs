@@ -39,8 +39,27 @@ fn load(workload: &Workload) -> String {
             None => parts.push((kind, vec![level])),
         }
     }
-    let texts: Vec<String> = parts.into_iter().map(|(kind, levels)| kind.replace("{}", &listed(&levels))).collect();
+    let texts: Vec<String> =
+        parts.into_iter().map(|(kind, levels)| of_one(&kind.replace("{}", &listed(&levels)))).collect();
     texts.join(", then ")
+}
+
+/// Nouns behind a 1 that stands alone are of one: `1 request/s`.
+fn of_one(text: &str) -> String {
+    let mut words: Vec<&str> = text.split(' ').collect();
+    let mut singular = Vec::new();
+    for index in 1..words.len() {
+        let before = index.checked_sub(2).and_then(|it| words.get(it));
+        let in_list = before.is_some_and(|it| it.ends_with(',') && it.starts_with(|it: char| it.is_ascii_digit()));
+        let noun = ["requests", "sessions", "users"].into_iter().find(|it| words[index].starts_with(it));
+        if let Some(noun) = noun.filter(|_| words[index - 1] == "1" && !in_list) {
+            singular.push((index, words[index].replacen(noun, &noun[..noun.len() - 1], 1)));
+        }
+    }
+    for (index, word) in &singular {
+        words[*index] = word;
+    }
+    words.join(" ")
 }
 
 /// The levels of stages; of many only the first and the last.
@@ -70,13 +89,13 @@ fn kind_and_level(stage: &Stage, unit: &str) -> (String, String) {
             (format!("{} {{}} {unit}/s{length}", name(*arrivals)), level)
         }
         Load::Burst { count, .. } => (format!("{{}} {unit} at once"), count.to_string()),
-        Load::Trace { .. } => ("a trace{}".to_owned(), String::new()),
+        Load::Trace { .. } => ("a trace".to_owned(), String::new()),
         Load::Closed { concurrency, duration, .. } => {
             let length = duration.map(|it| format!(" for {it}")).unwrap_or_default();
             (format!("{{}} {unit} under way{length}"), concurrency.to_string())
         }
         Load::Users { users, rate, .. } => (format!("{{}} users, {rate} requests/s"), users.to_string()),
-        Load::LoadGen { scenario, .. } => (format!("LoadGen {scenario:?}{{}}"), String::new()),
+        Load::LoadGen { scenario, .. } => (format!("LoadGen {scenario:?}: {{}}"), stage.name.clone()),
     }
 }
 
@@ -133,6 +152,19 @@ mod tests {
     fn the_purpose_is_the_first_sentence() {
         assert_eq!(purpose("# Checks it:\n# in 30 s. More text.\nload: 1\n# no"), "Checks it: in 30 s.");
         assert_eq!(purpose("load: 1"), "");
+    }
+
+    #[test]
+    fn one_of_a_kind_is_singular() {
+        for (text, expected) in [
+            ("evenly spaced 1 requests/s for 30s", "evenly spaced 1 request/s for 30s"),
+            ("1 requests under way, then 1 users, 1 requests/s", "1 request under way, then 1 user, 1 request/s"),
+            ("Poisson 1, 2, 4 requests/s", "Poisson 1, 2, 4 requests/s"),
+            ("Poisson 4, 2, 1 requests/s", "Poisson 4, 2, 1 requests/s"),
+            ("21 requests at once", "21 requests at once"),
+        ] {
+            assert_eq!(of_one(text), expected);
+        }
     }
 
     #[test]

@@ -11,8 +11,8 @@ use crate::{
 };
 
 /// Why no run comes of a profile. The first words are stable: callers look for them.
-const REFUSAL: &str = "sends no load: nop measures how a server starts, from its log, and this launcher cannot do that yet; it will be able to with \
-                       an issue of its own. To measure a server that is up, choose another harness, such as benchwright with the profile sanity_random";
+const REFUSAL: &str = "sends no load: nop measures how a server starts, from its log, which this launcher does not do; to measure a server \
+                       that is up, choose another harness, such as benchwright with the profile sanity_random";
 
 /// The keys of a profile.
 const KEYS: [&str; 2] = ["model_name", "pvc_name"];
