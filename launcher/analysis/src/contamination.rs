@@ -114,7 +114,8 @@ impl Contamination {
             data_set,
             cached: all.cached,
             server_share: None,
-            explained_tokens: remarks::explained_tokens(all, workload, run).map(|it| (it * all.requests) as f64),
+            explained_tokens: remarks::explained_tokens(all, workload, run)
+                .map(|it| it.saturating_mul(all.requests) as f64),
         }
     }
 
@@ -126,10 +127,17 @@ impl Contamination {
         let share = hits / looked_up;
         self.server_share = Some(share);
         let unexplained = self.explained_tokens.map(|it| (hits - it) / looked_up);
-        if self.exposure == Exposure::Unlikely && unexplained.is_some_and(|it| it > remarks::NOTED_SHARE) {
-            self.exposure = Exposure::Possible;
-            "the servers counted more tokens from their prefix caches than this load explains: another load, or an earlier one with the same prompts"
-                .clone_into(&mut self.why);
+        if unexplained.is_none_or(|it| it <= remarks::NOTED_SHARE) {
+            return;
+        }
+        const MORE: &str = "the servers counted more tokens from their prefix caches than this load explains: another load, or an earlier one with the same prompts";
+        match self.exposure {
+            Exposure::Unlikely => {
+                self.exposure = Exposure::Possible;
+                MORE.clone_into(&mut self.why);
+            }
+            Exposure::Possible => self.why = format!("{}; {MORE}", self.why),
+            Exposure::WithinRun | Exposure::Seen => {}
         }
     }
 }
@@ -149,14 +157,22 @@ fn exposure(
         "fresh" if is_recorded => (Exposure::Unlikely, "each session begins with a text of this run alone"),
         "fresh" => (Exposure::Unlikely, "each prompt was drawn for one request, with the salt of this run"),
         "shared" => (Exposure::WithinRun, "requests of this run share text, as the profile wants; its salt is its own"),
-        "replayed" if labels::has_given_salt(run) => {
-            (Exposure::Possible, "profile.promptSalt gives the prompts of every run with this salt and seed")
-        }
-        "replayed" | "repeated" => {
-            (Exposure::Possible, "the profile gives the same prompts to every run with this seed")
-        }
-        "data-set" => (Exposure::Possible, "the prompts stand in a file, which other runs may have sent"),
-        "recorded" => (Exposure::Possible, "the prompts are recorded ones, which other runs may have sent"),
+        "replayed" if labels::has_given_salt(run) => (
+            Exposure::Possible,
+            "profile.promptSalt gives the prompts of every run with this salt and seed; a rerun meets a warm cache, unless promptSalt is left out, or the server is restarted or its cache emptied (/reset_prefix_cache) before",
+        ),
+        "replayed" | "repeated" => (
+            Exposure::Possible,
+            "the profile gives the same prompts to every run with this seed; a rerun meets a warm cache, unless spec.seed changes, or the server is restarted or its cache emptied (/reset_prefix_cache) before",
+        ),
+        "data-set" => (
+            Exposure::Possible,
+            "the prompts stand in a file, which other runs may have sent; a rerun meets a warm cache, unless the server is restarted or its cache emptied (/reset_prefix_cache) before",
+        ),
+        "recorded" => (
+            Exposure::Possible,
+            "the prompts are recorded ones, which other runs may have sent; a rerun meets a warm cache, unless the server is restarted or its cache emptied (/reset_prefix_cache) before",
+        ),
         _ => (Exposure::Possible, "the prompts are short, and the same in every run"),
     };
     let again = data_set.filter(|it| it.repeated() > 0);

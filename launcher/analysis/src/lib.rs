@@ -2,6 +2,7 @@
 //!
 //! Values in, values out: no clock, file or socket. Every formula stands in `docs/metrics.md` as well.
 
+mod backlog;
 mod class;
 mod contamination;
 mod cost;
@@ -188,7 +189,9 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let stages = workload.stages.iter().zip(tallies).zip(&timings).zip(uncertainties).enumerate();
     let stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
     let mut judgement = SelfJudgement::new(measured, &all, &stages);
+    let course = SeriesFigures::new(&TimeSeries::sum(series), workload.streaming);
     let evidence = validity::Evidence {
+        course: course.as_ref(),
         stopped: measured.stopped,
         run,
         workload,
@@ -217,7 +220,7 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
         classes,
         probes: (!probes.is_empty()).then(|| Figures::of_probes(&StageTally::sum(probes), workload)),
         sessions,
-        series: SeriesFigures::new(&TimeSeries::sum(series), workload.streaming),
+        series: course,
         distributions,
         sample: measured.recorder.sample.clone(),
         judgement,

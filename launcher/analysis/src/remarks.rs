@@ -10,6 +10,7 @@ use workload_profiles::{
 };
 
 use super::{
+    backlog::{self, Backlog},
     figures::{Figures, TokenCount},
     judgement::SelfJudgement,
     labels,
@@ -60,7 +61,8 @@ pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String>
     .flatten()
     .chain(stages.iter().flat_map(|stage| {
         let lag = unless(LauncherReason::SendLagTooLarge, lag(stage, evidence));
-        [rate(stage), lag, permit_wait(stage, evidence), clock(stage), resends(stage)].into_iter().flatten()
+        let backlog = backlog(stage, evidence);
+        [rate(stage), backlog, lag, permit_wait(stage, evidence), clock(stage), resends(stage)].into_iter().flatten()
     }))
     .collect()
 }
@@ -229,12 +231,13 @@ pub(super) fn unexplained_cached_share(all: &Figures, workload: &Workload, run: 
 }
 
 /// Tokens of each prompt that a prefix cache may have although every prompt is drawn by itself: those of the chat template, or a
-/// block, and those that are alike by chance. `None`: requests of the load share text.
+/// block, and those that are alike by chance. `None`: requests of the load share text, or may share it.
 pub(super) fn explained_tokens(all: &Figures, workload: &Workload, run: &ResolvedRun) -> Option<u64> {
-    let (RequestSource::Random { text, prefixes, .. }, PromptReuse::Fresh) = (&workload.requests, workload.prompts)
-    else {
+    let RequestSource::Random { text, prefixes, .. } = &workload.requests else { return None };
+    // Request i of each stage has the same text; within one stage no two requests share one.
+    if workload.prompts == PromptReuse::Repeated && workload.stages.len() > 1 {
         return None;
-    };
+    }
     let explained = match run.api.unwrap_or(workload.api) {
         Api::Completions => BLOCK_TOKENS,
         Api::Chat | Api::Responses | Api::Messages => TEMPLATE_TOKENS,
@@ -245,11 +248,14 @@ pub(super) fn explained_tokens(all: &Figures, workload: &Workload, run: &Resolve
 /// Tokens from a prefix cache that the load does not explain.
 fn cached(evidence: &Evidence<'_>) -> Option<String> {
     let share = unexplained_cached_share(evidence.all, evidence.workload, evidence.run)?;
-    let remedy = match labels::has_given_salt(evidence.run) {
-        false => {
+    let remedy = match (evidence.workload.prompts, labels::has_given_salt(evidence.run)) {
+        (PromptReuse::Repeated, _) => {
+            "an earlier run with this seed has probably sent them; set another spec.seed, or restart the server before"
+        }
+        (_, false) => {
             "another load may have sent the same prompts, or something before the server begins each of them with the same text"
         }
-        true => "profile.promptSalt sends the prompts of an earlier run; leave it out for fresh ones",
+        (_, true) => "profile.promptSalt sends the prompts of an earlier run; leave it out for fresh ones",
     };
     Some(format!(
         "{} of the prompt tokens came from the server's prefix cache, although the prompts of this load are drawn at random: TTFT and throughput are those of a warm cache; {remedy}",
@@ -273,6 +279,18 @@ fn rate(stage: &StageAnalysis) -> Option<String> {
         let sent = asked * pace;
         format!("stage {}: requests were sent at {sent:.4} per second; {asked} were requested", stage.stage.name)
     })
+}
+
+/// An open load that the server does not serve as fast as it comes.
+fn backlog(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
+    // A burst is a queue from the start, and the other loads wait for answers or have rules of their own.
+    let is_paced = matches!(stage.stage.load, Load::Open { .. } | Load::Trace { .. });
+    let series = stage.series.as_ref().or(evidence.course.filter(|_| evidence.stages.len() == 1))?;
+    let Backlog { sent, ended, under_way, by_littles_law } = backlog::backlog(series).filter(|_| is_paced)?;
+    Some(format!(
+        "stage {}: the server did not keep up: while the second half of the load was sent, {sent} requests were sent and {ended} ended, and {under_way} were under way at its end, where the latency of the first half gives {by_littles_law:.0}; TTFT and latency grow with the length of such a stage: ask for a lower rate to measure what the server can serve",
+        stage.stage.name
+    ))
 }
 
 /// For stages with too few requests to be a reason.

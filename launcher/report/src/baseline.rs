@@ -43,6 +43,8 @@ struct Document {
     outcome: String,
     #[serde(default)]
     partial: bool,
+    #[serde(default)]
+    model: Option<String>,
     figures: Figures,
     labels: Labels,
     #[serde(default)]
@@ -110,6 +112,10 @@ impl BaselineReport {
 }
 
 impl Source for BaselineReport {
+    fn model(&self) -> Option<&str> {
+        self.0.model.as_deref()
+    }
+
     fn reading(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Option<Reading> {
         let (figures, labels) = match stage {
             None => (&self.0.figures, &self.0.labels),

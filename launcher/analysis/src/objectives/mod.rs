@@ -12,8 +12,9 @@ use crds::{
     LauncherReason,
     benchmark_run::Enforcement,
     objective::{FigureValue, Met, ObjectiveCounts, ObjectiveStatus},
-    resolve::{Bound, ResolvedObjective, ResolvedSlo, Scope},
+    resolve::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope},
     summary::Outcome,
+    wording::cut,
 };
 
 use workload_profiles::workload::Margin;
@@ -34,6 +35,8 @@ const MAX_NAMED: usize = 3;
 pub struct Objectives {
     /// What an objective that is missed does.
     pub enforcement: Enforcement,
+    /// The earlier run that figures are compared with; `None` where none is.
+    pub baseline: Option<ResolvedBaseline>,
     /// In the order of the spec.
     pub results: Vec<ObjectiveResult>,
 }
@@ -152,6 +155,14 @@ impl Analysis {
     pub fn judge_objectives(&mut self, slo: &ResolvedSlo, baseline: Option<&dyn Source>) {
         let percent = slo.baseline.as_ref().map(|it| it.max_regression_percent);
         let baseline = baseline.zip(percent);
+        if let Some(model) = baseline.and_then(|(it, _)| it.model()).filter(|it| *it != self.model) {
+            let remark = format!(
+                "the baseline is of the model {}, and this run of {}: what differs may be the model, and not the server",
+                cut(model),
+                cut(&self.model)
+            );
+            self.judgement.remarks.push(remark);
+        }
         let subject = Subject {
             undecided: undecided(&self.verdict, self.partial),
             stages: self.stages.iter().map(|it| it.stage.name.as_str()).collect(),
@@ -165,7 +176,8 @@ impl Analysis {
             baseline: baseline.map(|(source, max_regression_percent)| Baseline { source, max_regression_percent }),
         };
         let results = slo.objectives.iter().map(|it| evaluate(it, &subject)).collect();
-        let objectives = Objectives { enforcement: slo.enforcement, results };
+        let named = slo.baseline.clone().filter(|_| subject.baseline.is_some());
+        let objectives = Objectives { enforcement: slo.enforcement, baseline: named, results };
         objectives.apply(&mut self.verdict);
         self.objectives = Some(objectives);
     }

@@ -28,6 +28,11 @@ pub trait Source {
     /// The value of a metric, of the run as a whole or of a stage; `None` where it was not measured, or there is no such stage.
     fn reading(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Option<Reading>;
 
+    /// The model that was measured, where that is known.
+    fn model(&self) -> Option<&str> {
+        None
+    }
+
     /// How sure that value is, as far as that is known.
     fn certainty(&self, _stage: Option<&str>, _metric: Metric, _stat: Option<Stat>) -> Certainty {
         Certainty::default()

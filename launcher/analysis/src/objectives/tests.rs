@@ -215,7 +215,7 @@ fn results(all: &[Met]) -> Objectives {
             "why".into(),
         )
     };
-    Objectives { enforcement: Enforcement::Fail, results: all.iter().enumerate().map(result).collect() }
+    Objectives { enforcement: Enforcement::Fail, baseline: None, results: all.iter().enumerate().map(result).collect() }
 }
 
 #[test]

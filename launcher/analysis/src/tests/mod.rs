@@ -479,6 +479,24 @@ fn a_rate_that_was_not_reached_is_told() {
 }
 
 #[test]
+fn a_queue_that_grows_is_told_of_open_load_alone() {
+    // 8 requests per second, of which the server ends `served`.
+    let remarks = |stage: Stage, served: f64| {
+        let requests = (0..480).map(|number| {
+            let (record, wire) = request(0, number * 125, 0, 1);
+            let ended = Some(ms(number * 125 + 100)).max(Some(Duration::from_secs_f64(number as f64 / served)));
+            let ended = ended.unwrap_or_default();
+            (RequestRecord { first_token: Some(ended), last_token: Some(ended), ended, ..record }, wire)
+        });
+        check(&case(vec![stage]), requests).judgement.remarks.join("\n")
+    };
+    assert_eq!(remarks(open("r8", 8.0), 8.0), "");
+    let told = remarks(open("r8", 8.0), 5.4);
+    assert!(told.starts_with("stage r8: the server did not keep up: ") && told.contains("lower rate"), "{told}");
+    assert_eq!(remarks(closed("c8", 8), 5.4), "");
+}
+
+#[test]
 fn a_draw_with_a_short_first_gap_is_no_doubt_about_the_rate() {
     // Asked 2 per second and all on time: the first is due after 30 ms, the last, as ever, at the end of 1.5 s.
     let all = [request(0, 30, 1, 1), request(0, 800, 1, 1), request(0, 1_500, 1, 1)];
@@ -527,7 +545,11 @@ fn a_cache_that_knows_fresh_prompts_is_told() {
     case.workload.requests = ids(5, 6);
     assert_eq!(remarks_of_cache(&case, [Some(0), Some(16 + 1 + 20)]), "");
     assert!(remarks_of_cache(&case, [Some(0), Some(16 + 1 + 21)]).contains("drawn at random"));
+    // Each stage sends the same prompts: an earlier run has filled the cache, or the first stage.
     case.workload.prompts = PromptReuse::Repeated;
+    let rerun = remarks_of_cache(&case, [Some(1_000), Some(1_000)]);
+    assert!(rerun.contains("100.0 % of the prompt tokens") && rerun.contains("set another spec.seed"), "{rerun}");
+    case.workload.stages.push(open("r3", 3.0));
     assert_eq!(remarks_of_cache(&case, [Some(1_000), Some(1_000)]), "");
 }
 

@@ -135,8 +135,25 @@ fn hits_that_servers_count_and_the_load_does_not_explain_make_a_cache_possible()
     assert_eq!(after(16.0, 1_000.0), (Exposure::Unlikely, Some(0.016)));
     assert_eq!(after(1_000.0, 0.0), (Exposure::Unlikely, None));
     assert_eq!(after(f64::NAN, 1_000.0), (Exposure::Unlikely, None));
-    let mut repeated = contamination(|it| it.workload.prompts = PromptReuse::Repeated, None);
-    let why = repeated.why.clone();
-    repeated.add_servers(1_000.0, 10_000.0);
-    assert_eq!((repeated.exposure, repeated.why), (Exposure::Possible, why));
+    // The second stage sends the prompts of the first one.
+    let repeated = || contamination(|it| it.workload.prompts = PromptReuse::Repeated, None);
+    let why = repeated().why;
+    assert!(why.contains("a rerun meets a warm cache, unless spec.seed changes"), "{why}");
+    let of_two_stages = {
+        let mut found = repeated();
+        found.add_servers(1_000.0, 10_000.0);
+        found
+    };
+    assert_eq!((of_two_stages.exposure, &of_two_stages.why), (Exposure::Possible, &why));
+    let mut alone = case(vec![closed("c1", 1)]);
+    (alone.workload.requests, alone.workload.prompts) = (random(), PromptReuse::Repeated);
+    let all = check(&alone, [request(0, 0, 0, 2)]).all;
+    let after = |hits: f64| {
+        let mut found = Contamination::new(&all, &alone.workload, &alone.run, None);
+        found.add_servers(hits, 10_000.0);
+        assert_eq!(found.exposure, Exposure::Possible);
+        found.why
+    };
+    assert_eq!(after(16.0), why);
+    assert!(after(1_000.0).starts_with(&why) && after(1_000.0).contains("than this load explains"));
 }

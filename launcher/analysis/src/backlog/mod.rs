@@ -1,0 +1,91 @@
+//! Did the server keep up with an open load? Where it does not, requests queue at the server, and TTFT and latency grow for as
+//! long as the load lasts. `docs/metrics.md` has the rule.
+
+use std::time::Duration;
+
+use super::{BinFigures, SeriesFigures};
+
+/// Below so many bins in which requests were sent there are no quarters to compare.
+const FEWEST_BINS: usize = 8;
+/// Below this share of the requests sent, those that end leave a queue that grows.
+const ENDED_SHARE: f64 = 0.95;
+/// How many times the requests under way that Little's law gives are more than a load that varies by chance has.
+const TIMES_LITTLE: f64 = 1.5;
+/// The least growth of the requests under way in the second half that means something.
+const FEWEST_MORE: f64 = 10.0;
+/// The number under way of a server that keeps up is Poisson distributed in the simplest case: the difference of two such numbers
+/// around n has the standard deviation sqrt(2 n). More than three of them are no chance.
+const DEVIATIONS: f64 = 3.0;
+
+/// A queue that grew until the last request was sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Backlog {
+    /// Requests that were sent in the second half of the time in which requests were sent.
+    pub(super) sent: u64,
+    /// Requests that ended in the same time, in whatever way.
+    pub(super) ended: u64,
+    /// Requests under way at its end.
+    pub(super) under_way: u64,
+    /// Requests under way by Little's law: the rate of the second half x the mean of the median latencies of the first half.
+    pub(super) by_littles_law: f64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Flow {
+    sent: u64,
+    ended: u64,
+}
+
+impl Flow {
+    fn of(bins: &[BinFigures]) -> Flow {
+        Flow { sent: bins.iter().map(|it| it.sent).sum(), ended: bins.iter().flat_map(|it| it.ended).sum() }
+    }
+
+    /// Requests that were sent and did not end.
+    fn more_under_way(self) -> f64 {
+        self.sent as f64 - self.ended as f64
+    }
+
+    fn grows_a_queue(self) -> bool {
+        (self.ended as f64) < self.sent as f64 * ENDED_SHARE
+    }
+}
+
+/// The queue that grew during a stage of open load; `None` where none did, and where the stage is too short to tell.
+pub(super) fn backlog(series: &SeriesFigures) -> Option<Backlog> {
+    let first = series.bins.iter().position(|it| it.sent > 0)?;
+    let last = series.bins.iter().rposition(|it| it.sent > 0)?;
+    let bins = series.bins.get(first..=last).filter(|it| it.len() >= FEWEST_BINS)?;
+    let quarter = |index: usize| index * bins.len() / 4;
+    let (early, late) = bins.split_at(quarter(2));
+    let (third, fourth) = late.split_at(quarter(3) - quarter(2));
+    let (before, sending) = (Flow::of(early).more_under_way(), Flow::of(late));
+    let more = sending.more_under_way();
+    let by_chance = DEVIATIONS * (2.0 * before.max(0.0)).sqrt();
+    let under_way = before + more;
+    let rate = sending.sent as f64 / (series.bin_width.as_secs_f64() * late.len() as f64);
+    // Without an answer in the first half the stage is too short for its latencies.
+    let by_littles_law = rate * latency(early)?.as_secs_f64();
+    let grew = Flow::of(third).grows_a_queue()
+        && Flow::of(fourth).grows_a_queue()
+        && more > by_chance.max(FEWEST_MORE)
+        && under_way > TIMES_LITTLE * by_littles_law;
+    grew.then_some(Backlog {
+        sent: sending.sent,
+        ended: sending.ended,
+        // The number is above zero, because it grew by more than ten.
+        under_way: under_way as u64,
+        by_littles_law,
+    })
+}
+
+/// The mean of the medians, each as often as its bin has latencies.
+fn latency(bins: &[BinFigures]) -> Option<Duration> {
+    let of_bins = bins.iter().filter_map(|it| it.latency);
+    let (count, sum) =
+        of_bins.fold((0, 0.0), |(count, sum), it| (count + it.count, sum + it.p50.as_secs_f64() * it.count as f64));
+    (count > 0).then(|| Duration::try_from_secs_f64(sum / count as f64).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests;
