@@ -14,7 +14,8 @@ use crds::{
 use super::{
     Report, TOOL_VERSION, loadgen,
     text::{
-        self, has_marks, number, objective_figure, objective_limit, objective_observed, optional, percentile, time,
+        self, has_marks, number, objective_baseline, objective_figure, objective_limit, objective_observed, optional,
+        percentile, time,
     },
     uncertainty,
 };
@@ -69,7 +70,9 @@ fn head(report: &Report<'_>, to: &mut String) {
 fn objectives(analysis: &Analysis, to: &mut String) {
     let Some(objectives) = &analysis.objectives else { return };
     let rows = objectives.results.iter().map(|it| {
-        let limit = format!("{} {}", code(&objective_figure(it)), plain(&objective_limit(it)));
+        let [earlier, derived] = objective_baseline(it);
+        let baseline = it.baseline.map(|_| format!("; baseline {earlier}, so {derived}")).unwrap_or_default();
+        let limit = format!("{} {}", code(&objective_figure(it)), plain(&(objective_limit(it) + &baseline)));
         vec![code(&it.objective.name), it.met.name().into(), plain(&objective_observed(it)), limit]
     });
     table(&["objective", "met", "observed", "limit"], objectives.results.len(), rows, to);

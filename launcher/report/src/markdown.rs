@@ -9,11 +9,12 @@ use crds::{
 };
 
 use super::{
-    Report, TOOL_VERSION, loadgen, provenance,
-    server::table as server_table,
+    Report, TOOL_VERSION, loadgen,
+    provenance::{self, TableText},
+    server::{table as server_table, tokens},
     text::{
-        self, excluded, goals, has_marks, latencies, lengths, number, objective_figure, objective_limit,
-        objective_observed, optional, percentile, rates, time, trust,
+        self, excluded, goals, has_marks, latencies, lengths, number, objective_baseline, objective_figure,
+        objective_limit, objective_observed, optional, percentile, rates, time, trust,
     },
     uncertainty,
 };
@@ -32,14 +33,10 @@ pub fn render(report: &Report<'_>) -> String {
     head(report, &mut page);
     objectives(report.analysis, &mut page);
     loadgen_tests(report, &mut page);
-    let first_table = page.0.len();
     stages(report.analysis, &mut page);
     classes(report.analysis, &mut page);
     figures(report.analysis, &mut page);
     speed(report, &mut page);
-    if has_marks(&page.0[first_table..]) {
-        page.line(format_args!("\n\\* {}.", text::LARGEST_MEANS));
-    }
     sureness(report.analysis, &mut page);
     sessions(report.analysis, &mut page);
     servers(report, &mut page);
@@ -107,16 +104,24 @@ fn objectives(analysis: &Analysis, page: &mut Page) {
         Enforcement::Report => " They are reported only: the outcome does not depend on them.",
     };
     page.line(format_args!("{}.{reported}\n", objectives.counts()));
-    let header = ["objective", "met", "figure", "observed", "limit", "why"];
+    let baseline = text::baseline(objectives);
+    if let Some(baseline) = &baseline {
+        page.line(format_args!("Baseline: {}. The stricter one of both limits decides.\n", cell(baseline)));
+    }
+    let mut header = vec!["objective", "met", "figure", "observed", "limit"];
+    header.extend(baseline.iter().flat_map(|_| ["baseline", "its limit"]));
+    header.push("why");
     let rows = objectives.results.iter().map(|it| {
-        vec![
+        let mut row = vec![
             cell(&it.objective.name),
             it.met.name().into(),
             cell(&objective_figure(it)),
             objective_observed(it),
             objective_limit(it),
-            cell(&it.reason),
-        ]
+        ];
+        row.extend(baseline.iter().flat_map(|_| objective_baseline(it)));
+        row.push(cell(&it.reason));
+        row
     });
     page.table(&header, TEXT, rows);
 }
@@ -161,7 +166,7 @@ fn figures(analysis: &Analysis, page: &mut Page) {
     let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "max", "count"];
     let times = latencies(analysis).into_iter().map(|row| distribution(row.name, &row.figures.map(time)));
     let tokens = lengths(analysis).into_iter().map(|row| distribution(row.name, &row.figures.map(number)));
-    page.table(&header, NUMBERS, times.chain(tokens));
+    page.figures(&header, times.chain(tokens));
     page.blank();
     let all = &analysis.all;
     let counts = [
@@ -230,16 +235,24 @@ fn stages(analysis: &Analysis, page: &mut Page) {
         row.extend(cached.then(|| optional(it.cached, |it| percent(it.share))));
         row
     });
-    page.table(&header, NUMBERS, rows);
+    page.figures(&header, rows);
 }
 
 fn speed(report: &Report<'_>, page: &mut Page) {
-    let Some((header, rows)) = provenance::speed_table(report) else { return };
-    page.heading("Interactivity");
-    page.line("Output tokens per second and user, in three ways that are not to be compared with each other.\n");
-    let header: Vec<String> = header.iter().map(|it| cell(it)).collect();
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    page.table(&header, NUMBERS, rows.into_iter().map(|row| row.iter().map(|it| cell(it)).collect()));
+    let mut table = |heading: &str, words: &str, (header, rows): TableText| {
+        page.heading(heading);
+        page.line(words);
+        let header: Vec<String> = header.iter().map(|it| cell(it)).collect();
+        let header: Vec<&str> = header.iter().map(String::as_str).collect();
+        page.figures(&header, rows.into_iter().map(|row| row.iter().map(|it| cell(it)).collect()));
+    };
+    if let Some(found) = provenance::interactivity(report) {
+        let words = "Output tokens per second and user, in three ways that are not to be compared with each other.\n";
+        table("Interactivity", words, found);
+    }
+    if let Some(found) = provenance::cost(report) {
+        table("Accelerators and cost", "From the hardware and the price that the run names.\n", found);
+    }
 }
 
 fn contamination(analysis: &Analysis, page: &mut Page) {
@@ -251,11 +264,16 @@ fn sureness(analysis: &Analysis, page: &mut Page) {
     page.heading("How sure the figures are");
     let rows = uncertainty::rows(analysis);
     if !rows.is_empty() {
-        page.line("Intervals come from the variation within this run: 95 of 100 such intervals are to hold the true value. Near saturation fewer do: docs/statistics.md counts them. Another run may differ by more. Requests depend on each other, and so count as fewer effective values. Too few: an interval needs a mean of 30 effective values, and that of p99 one of 200, and 368 of its own.\n");
+        page.line("Intervals come from the variation within this run: 95 of 100 such intervals are to hold the true value. Near saturation fewer do: docs/statistics.md counts them. Another run may differ by more. Requests depend on each other, and so count as fewer effective values. Where these are too few there is no interval, and the cell says how many there are of how many needed: a mean and a rate need 30; p50 and p90 need 30 of the mean, and 6 and 36 of their own; p99 needs 200 of the mean, and 368 of its own. The last column is empty where the stage was not steady; the reason stands below.\n");
         page.table(&uncertainty::COLUMNS, NUMBERS, rows.iter().map(|row| row.iter().map(|it| cell(it)).collect()));
         page.blank();
     }
     uncertainty::sentences(analysis).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
+    if analysis.series.is_some() {
+        page.line(
+            "- the course over time: timeSeries of report.json; report.html, where this folder has one, draws it",
+        );
+    }
 }
 
 /// What the servers said of themselves.
@@ -264,7 +282,7 @@ fn servers(report: &Report<'_>, page: &mut Page) {
     page.heading("Server");
     server_table::identities(server).iter().for_each(|it| page.line(format_args!("- {it}")));
     page.line(
-        "\nOf gauges the mean, and the most in brackets. Counters count from the scrape before to the scrape after.\n",
+        "\nOf gauges the mean, and the most in brackets. Counters count from the scrape before to the scrape after, so that stages overlap by up to a scrape on each side: the last digits of a stage are not its own.\n",
     );
     page.table(&server_table::COLUMNS, NUMBERS, server_table::rows(server, report.analysis));
     let gpus = server_table::gpu_rows(server, report.analysis);
@@ -272,8 +290,11 @@ fn servers(report: &Report<'_>, page: &mut Page) {
         page.blank();
         page.table(&server_table::GPU_COLUMNS, NUMBERS, gpus);
     }
+    if server_table::has_gaps(server, report.analysis) {
+        page.line(format_args!("\n\\* {}.", server_table::GAP_MEANS));
+    }
+    page.line(format_args!("\n- {}", tokens::line(server, report.analysis)));
     if !server.remarks.is_empty() {
-        page.blank();
         server.remarks.iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
     }
 }
@@ -300,7 +321,7 @@ fn sessions(analysis: &Analysis, page: &mut Page) {
     let times = times.into_iter().filter_map(|(name, it)| Some(distribution(name.into(), &it?.map(time))));
     let lengths = [("turns", all.turns), ("prompt tokens", all.input_tokens), ("output tokens", all.output_tokens)];
     let lengths = lengths.into_iter().filter_map(|(name, it)| Some(distribution(name.into(), &it?.map(number))));
-    page.table(&header, NUMBERS, times.chain(lengths));
+    page.figures(&header, times.chain(lengths));
     page.blank();
     let header = [
         "turn",
@@ -328,7 +349,7 @@ fn sessions(analysis: &Analysis, page: &mut Page) {
             optional(it.cached_share, percent),
         ]
     });
-    page.table(&header, NUMBERS, rows);
+    page.figures(&header, rows);
 }
 
 fn classes(analysis: &Analysis, page: &mut Page) {
@@ -367,7 +388,7 @@ fn classes(analysis: &Analysis, page: &mut Page) {
             p99(it.latency),
         ]
     });
-    page.table(&header, NUMBERS, rows);
+    page.figures(&header, rows);
 }
 
 fn failures(analysis: &Analysis, page: &mut Page) {
@@ -458,7 +479,7 @@ fn repeat(report: &Report<'_>, page: &mut Page) {
         )),
         _ => {}
     }
-    page.line("report.json holds the run as resolved and the load as parsed; requests.parquet, where it was asked for, a row for every request.");
+    page.line("report.json holds every figure of this page and more: distributions, the course over time, the metrics of the servers, a sample of requests, and the run and its load as they were read. requests.parquet, where it was asked for, has a row for every request, and server_metrics.parquet, where servers were read, one for every sample.");
 }
 
 /// Markdown, line by line.
@@ -484,6 +505,15 @@ impl Page {
         self.row(header.iter().enumerate().map(|(column, _)| if column == 0 { TEXT } else { alignment }));
         for row in rows {
             self.row(row.iter());
+        }
+    }
+
+    /// A table of figures, with a legend below it where a percentile is marked.
+    fn figures(&mut self, header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
+        let begin = self.0.len();
+        self.table(header, NUMBERS, rows);
+        if has_marks(&self.0[begin..]) {
+            self.line(format_args!("\n\\* {}.", text::LARGEST_MEANS));
         }
     }
 

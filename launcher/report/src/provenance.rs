@@ -1,12 +1,12 @@
 //! Which server, which prompts and which hardware, as words for the Markdown report.
 
-use analysis::{Analysis, Contamination, CostFigures, Exposure, Interactivity, WarmUp, WarmUpPrompts};
+use analysis::{Contamination, Exposure, Interactivity, WarmUp, WarmUpPrompts};
 use crds::{resolve::Hardware, wording::percent};
 use engine::client::identity::ServerIdentity;
 
 use super::{
     Report,
-    text::{number, optional, percentile},
+    text::{self, number, optional, percentile},
 };
 
 /// What the server reported about itself, in one line; `None` where it reported nothing.
@@ -38,43 +38,40 @@ pub(super) fn hardware(hardware: &Hardware) -> String {
     format!("{accelerators} x {name}{}, as spec.target.hardware says", price.unwrap_or_default())
 }
 
-/// Interactivity and cost of the stages. The first row is the header; `None` where there is nothing to show.
-pub(super) fn speed_table(report: &Report<'_>) -> Option<(Vec<String>, Vec<Vec<String>>)> {
-    let Analysis { stages, .. } = report.analysis;
+/// Rows below a header.
+pub(super) type TableText = (Vec<String>, Vec<Vec<String>>);
+
+/// Interactivity of the stages; `None` where there is nothing to show.
+pub(super) fn interactivity(report: &Report<'_>) -> Option<TableText> {
+    let stages = &report.analysis.stages;
     let found: Vec<_> = stages.iter().map(|it| Interactivity::new(&it.figures)).collect();
-    let hardware = report.run.hardware.as_ref();
-    if found.iter().all(Option::is_none) && hardware.is_none() {
+    if found.iter().all(Option::is_none) {
         return None;
     }
-    let mut header: Vec<String> =
-        ["stage", "1000 / TPOT p90 (ms)", "median of 1 / TPOT", "1 / p90(latency / OSL)"].map(str::to_owned).into();
-    let currency = hardware.and_then(|it| it.price.as_ref()).map(|it| it.currency.as_str());
-    if let Some(hardware) = hardware {
-        header.push(format!("output tokens/s per accelerator (of {})", hardware.accelerators));
-    }
-    if let Some(currency) = currency {
-        header.push(format!("{currency} per million output tokens"));
-        header.push(format!("{currency} per million tokens"));
-    }
+    let header = ["stage", "1000 / TPOT p90 (ms)", "median of 1 / TPOT", "1 / p90(latency / OSL)"].map(str::to_owned);
     let rows = stages.iter().zip(found).map(|(stage, found)| {
         let found = found.unwrap_or_default();
         let figures = &stage.figures;
         let (tpots, ntpots) = (figures.tpot.map_or(0, |it| it.count), figures.ntpot.map_or(0, |it| it.count));
-        let mut row = vec![
+        vec![
             stage.stage.name.clone(),
             optional(found.inverse_of_tpot_p90, |it| percentile(number(it), 900, tpots)),
             optional(found.median_of_inverse_tpot, |it| percentile(number(it), 500, tpots)),
             optional(found.inverse_of_ntpot_p90, |it| percentile(number(it), 900, ntpots)),
-        ];
-        if let Some(hardware) = hardware {
-            let cost = CostFigures::new(figures, hardware);
-            row.push(optional(cost.output_tokens_per_second_per_accelerator, number));
-            if currency.is_some() {
-                row.push(optional(cost.cost_per_million_output_tokens, number));
-                row.push(optional(cost.cost_per_million_total_tokens, number));
-            }
-        }
-        row
+        ]
+    });
+    Some((header.into(), rows.collect()))
+}
+
+/// Rates per accelerator and cost of the stages; `None` where the run names no hardware.
+pub(super) fn cost(report: &Report<'_>) -> Option<TableText> {
+    let hardware = report.run.hardware.as_ref()?;
+    let stages = &report.analysis.stages;
+    let names = text::cost(&report.analysis.all, hardware).into_iter().map(|(name, _)| name);
+    let header = std::iter::once("stage".to_owned()).chain(names).collect();
+    let rows = stages.iter().map(|stage| {
+        let figures = text::cost(&stage.figures, hardware).into_iter().map(|(_, it)| optional(it, number));
+        std::iter::once(stage.stage.name.clone()).chain(figures).collect()
     });
     Some((header, rows.collect()))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
 use crds::{
     Outcome,
+    resolve::Hardware,
     wording::{one_line, percent},
 };
 
@@ -22,8 +23,14 @@ const WIDTH: usize = 80;
 const POOLED: &str = "All stages together, pauses included. Compare stages, not these figures.";
 
 /// The figures of a run as text, with a line break at its end. Of several stages each comes first, and the run last: figures
-/// of different loads taken together are those of none. `servers`: remarks on their metrics.
-pub fn table(analysis: &Analysis, loadgen: Option<&LoadGenReport>, servers: &[String]) -> String {
+/// of different loads taken together are those of none. `servers`: remarks on their metrics. `hardware`: for rates per accelerator
+/// and cost.
+pub fn table(
+    analysis: &Analysis,
+    loadgen: Option<&LoadGenReport>,
+    servers: &[String],
+    hardware: Option<&Hardware>,
+) -> String {
     let tests = loadgen.map(loadgen_tests);
     let objectives = analysis.objectives.as_ref().map(objectives);
     let mut parts: Vec<String> = std::iter::once(verdict(analysis)).chain(objectives).chain(tests).collect();
@@ -36,7 +43,7 @@ pub fn table(analysis: &Analysis, loadgen: Option<&LoadGenReport>, servers: &[St
     if parts[first_table..].iter().any(|it| text::has_marks(it)) {
         parts.push(format!("* {}", text::LARGEST_MEANS));
     }
-    parts.extend([totals(analysis), trust(analysis)]);
+    parts.extend([totals(analysis, hardware), trust(analysis)]);
     let remarks = analysis.judgement.remarks.iter().chain(servers);
     let notes: Vec<String> = remarks.map(|it| format!("note: {}", one_line(it))).collect();
     if !notes.is_empty() {
@@ -60,15 +67,22 @@ fn verdict(analysis: &Analysis) -> String {
 }
 
 fn objectives(objectives: &Objectives) -> String {
-    let mut table = new_table(&["objective", "observed", "limit", "met"]);
+    let baseline = text::baseline(objectives);
+    let mut header = vec!["objective", "observed", "limit"];
+    header.extend(baseline.iter().flat_map(|_| ["baseline", "its limit"]));
+    header.push("met");
+    let mut table = new_table(&header);
     for it in &objectives.results {
         let name = format!("{}: {}", it.objective.name, one_line(&text::objective_figure(it)));
-        let cells = [text::objective_observed(it), text::objective_limit(it), it.met.name().to_owned()];
+        let mut cells = vec![text::objective_observed(it), text::objective_limit(it)];
+        cells.extend(baseline.iter().flat_map(|_| text::objective_baseline(it)));
+        cells.push(it.met.name().to_owned());
         add_row(&mut table, name, cells);
     }
+    let baseline = baseline.map(|it| format!("\nbaseline: {}", one_line(&it))).unwrap_or_default();
     let told = objectives.results.iter().filter(|it| !it.reason.is_empty());
     let notes: String = told.map(|it| format!("\nnote: {}: {}", it.objective.name, one_line(&it.reason))).collect();
-    fitted(table) + &notes
+    fitted(table) + &baseline + &notes
 }
 
 fn loadgen_tests(tests: &LoadGenReport) -> String {
@@ -94,7 +108,7 @@ fn figures(analysis: &Analysis) -> String {
     fitted(table)
 }
 
-fn totals(analysis: &Analysis) -> String {
+fn totals(analysis: &Analysis, hardware: Option<&Hardware>) -> String {
     let all = &analysis.all;
     let mut table = Table::new();
     table.load_style(STYLE);
@@ -119,6 +133,9 @@ fn totals(analysis: &Analysis) -> String {
     add_row(&mut table, "duration".into(), [time(all.duration)]);
     for (name, rate) in rates(analysis) {
         add_row(&mut table, name.into(), [rate]);
+    }
+    for (name, figure) in hardware.map(|it| text::cost(all, it)).unwrap_or_default() {
+        add_row(&mut table, name, [text::optional(figure, number)]);
     }
     fitted(table)
 }

@@ -3,13 +3,17 @@
 use std::time::Duration;
 
 use crds::{
+    FigureValue,
     figure::rate_text,
-    resolve::{ResolvedRun, Scope, ValidityBounds},
+    resolve::{Hardware, ResolvedRun, Scope, ValidityBounds},
     units::Span,
     wording::percent,
 };
 
-use analysis::{Analysis, Distribution, LatencyOrigin, ObjectiveResult, SelfJudgement};
+use analysis::{
+    Analysis, CostFigures, Distribution, Figures, LatencyOrigin, ObjectiveResult, Objectives, SelfJudgement,
+    objectives::BaselineLimit,
+};
 use engine::window::WindowPart;
 
 /// Behind a percentile that is the largest of too few values.
@@ -84,9 +88,24 @@ pub(super) fn objective_figure(result: &ObjectiveResult) -> String {
     objective.figure() + &place
 }
 
-/// The limit of an objective with its side, such as `max 500ms`.
+/// The limit of an objective in the spec with its side, such as `max 500ms`. It is the same in every run of the spec.
 pub(super) fn objective_limit(result: &ObjectiveResult) -> String {
-    format!("{} {}", result.objective.bound.name(), result.limit())
+    format!("{} {}", result.objective.bound.name(), result.objective.bound.limit())
+}
+
+/// The value of the baseline, and the limit that follows from it, such as `max 422ms`.
+pub(super) fn objective_baseline(result: &ObjectiveResult) -> [String; 2] {
+    let side = result.objective.bound.name();
+    let of = |show: fn(BaselineLimit) -> FigureValue| optional(result.baseline, |it| show(it).to_string());
+    [of(|it| it.value), optional(result.baseline, |it| format!("{side} {}", it.limit))]
+}
+
+/// Which earlier run objectives are compared with, and how; `None` where none is.
+pub(super) fn baseline(objectives: &Objectives) -> Option<String> {
+    let baseline = objectives.baseline.as_ref()?;
+    let name = baseline.report.as_ref().map_or_else(|| "an earlier run".to_owned(), |it| it.display().to_string());
+    let percent = baseline.max_regression_percent;
+    Some(format!("{name}; a figure may be up to {percent} % worse than there"))
 }
 
 /// What was measured for an objective, as it stands beside its limit.
@@ -161,6 +180,18 @@ pub(super) fn rates(analysis: &Analysis) -> Vec<(&'static str, String)> {
         let all_ended = analysis.all.abandoned + analysis.all.incomplete == 0;
         let name = if all_ended { "good share" } else { "good share, less abandoned and incomplete" };
         rows.extend(goodput.share.map(|it| (name, percent(it))));
+    }
+    rows
+}
+
+/// Rates per accelerator and money per token, and what they are called.
+pub(super) fn cost(figures: &Figures, hardware: &Hardware) -> Vec<(String, Option<f64>)> {
+    let cost = CostFigures::new(figures, hardware);
+    let per_accelerator = format!("output tokens/s per accelerator (of {})", hardware.accelerators);
+    let mut rows = vec![(per_accelerator, cost.output_tokens_per_second_per_accelerator)];
+    if let Some(price) = &hardware.price {
+        rows.push((format!("{} per million output tokens", price.currency), cost.cost_per_million_output_tokens));
+        rows.push((format!("{} per million tokens", price.currency), cost.cost_per_million_total_tokens));
     }
     rows
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use analysis::{
     Analysis, StageAnalysis, Uncertainty,
     uncertainty::{
-        Estimate, Figure, JudgedFigure, Latencies, Measure, PERCENTILES, Rate, State, Status, SteadyVerdict,
+        Estimate, Figure, JudgedFigure, Latencies, Measure, PERCENTILES, Rate, State, Status, SteadyVerdict, enough,
     },
 };
 
@@ -31,7 +31,8 @@ fn has_interval(it: &Uncertainty) -> bool {
 }
 
 fn of_stage(stage: &StageAnalysis, it: &Uncertainty, all: bool) -> Vec<Vec<String>> {
-    let window = it.steady_state.window.as_ref();
+    // Only a stage that was steady as a whole has a window whose figures stand for it.
+    let window = it.steady_state.window.as_ref().filter(|_| it.steady_state.verdict == SteadyVerdict::Steady);
     let mut rows = Vec::new();
     let figures = [
         ("TTFT", it.ttft, window.and_then(|it| it.ttft)),
@@ -40,42 +41,75 @@ fn of_stage(stage: &StageAnalysis, it: &Uncertainty, all: bool) -> Vec<Vec<Strin
     ];
     for (name, whole, window) in figures {
         let Some(whole) = whole else { continue };
-        let window = |pick: &dyn Fn(&Latencies) -> Estimate| window.map(|it| it.map(|it| pick(&it)));
-        if all {
-            rows.push(row(stage, &format!("{name} mean"), &whole.mean, window(&|it| it.mean), millis));
-        }
-        for (place, (percentile, _)) in PERCENTILES.iter().enumerate().filter(|it| all || it.0 != 1) {
+        let window = |pick: &dyn Fn(&Latencies) -> Estimate| within(window.map(|it| it.map(|it| pick(&it))), millis);
+        let mean = interval(&whole.mean, needed(whole.mean.effective_values, enough::FOR_AN_INTERVAL), millis);
+        rows.push(row(stage, &format!("{name} mean"), &whole.mean, millis, [mean, window(&|it| it.mean)]));
+        for (place, (percentile, p)) in PERCENTILES.iter().enumerate().filter(|it| all || it.0 != 1) {
             let estimate = &whole.percentiles[place];
-            let window = window(&|it| it.percentiles[place]);
-            rows.push(row(stage, &format!("{name} {percentile}"), estimate, window, millis));
+            let few = few_for_percentile(&whole, estimate, *p);
+            let cells = [interval(estimate, few, millis), window(&|it| it.percentiles[place])];
+            rows.push(row(stage, &format!("{name} {percentile}"), estimate, millis, cells));
         }
     }
     let rates = [
         ("requests/s", it.rates.requests, window.and_then(|it| it.requests_per_second)),
         ("output tokens/s", it.rates.output_tokens, window.and_then(|it| it.output_tokens_per_second)),
     ];
-    rows.extend(rates.into_iter().filter_map(|(name, whole, window)| Some(row(stage, name, &whole?, window, number))));
+    rows.extend(rates.into_iter().filter_map(|(name, whole, window)| {
+        let whole = whole?;
+        let whole_interval = interval(&whole, needed(whole.effective_values, enough::FOR_AN_INTERVAL), number);
+        Some(row(stage, name, &whole, number, [whole_interval, within(window, number)]))
+    }));
     rows
 }
 
+/// `cells`: the interval, and the figure within the steady window.
 fn row(
     stage: &StageAnalysis,
     name: &str,
     whole: &Estimate,
-    window: Option<Result<Estimate, State>>,
     unit: fn(f64) -> String,
+    [interval, within]: [String; 2],
 ) -> Vec<String> {
-    let interval = |it: &Estimate| {
-        it.interval.map_or_else(|| "too few".to_owned(), |it| format!("{} to {}", unit(it.low), unit(it.high)))
-    };
-    let within = optional(window, |it| match it {
-        Ok(it) => format!("{} ({})", optional(it.value, unit), interval(&it)),
-        Err(state) => format!("none: {}", in_words(state)),
-    });
     let stage = stage.stage.name.clone();
-    // The cast rounds down, as the rules on too few values do.
-    let effective = (whole.effective_values as u64).to_string();
-    vec![name.to_owned(), stage, optional(whole.value, unit), interval(whole), effective, within]
+    let effective = rounded_down(whole.effective_values).to_string();
+    vec![name.to_owned(), stage, optional(whole.value, unit), interval, effective, within]
+}
+
+/// The interval, or why there is none.
+fn interval(it: &Estimate, few: Option<String>, unit: fn(f64) -> String) -> String {
+    match (it.interval, few) {
+        (Some(it), _) => format!("{} to {}", unit(it.low), unit(it.high)),
+        (None, Some(few)) => format!("too few: {few}"),
+        (None, None) => "none".to_owned(),
+    }
+}
+
+/// How many effective values there are of how many needed; `None` where they are enough.
+fn needed(effective: f64, needed: f64) -> Option<String> {
+    (effective < needed).then(|| format!("{} of {needed}", rounded_down(effective)))
+}
+
+/// As the rules on too few values count.
+fn rounded_down(effective: f64) -> u64 {
+    effective as u64
+}
+
+fn few_for_percentile(of: &Latencies, percentile: &Estimate, p: f64) -> Option<String> {
+    let mean = needed(of.mean.effective_values, enough::for_quantile_interval(p));
+    mean.map(|it| format!("{it} of the mean")).or_else(|| needed(percentile.effective_values, enough::for_ranks(p)))
+}
+
+/// A figure within the steady window. `window`: `None` where there is no such window.
+fn within(window: Option<Result<Estimate, State>>, unit: fn(f64) -> String) -> String {
+    optional(window, |it| match it {
+        Ok(it) => {
+            let interval =
+                it.interval.map_or_else(|| "too few".to_owned(), |it| format!("{} to {}", unit(it.low), unit(it.high)));
+            format!("{} ({interval})", optional(it.value, unit))
+        }
+        Err(state) => format!("none: {}", in_words(state)),
+    })
 }
 
 /// Milliseconds. The lower bound of a mean may be below zero.

@@ -21,7 +21,10 @@ pub(crate) mod target;
 
 use std::{fmt::Display, path::Path};
 
-use crds::{envelope::Envelope, resolve::mounts};
+use crds::{
+    envelope::Envelope,
+    resolve::{Hardware, mounts},
+};
 use jiff::Timestamp;
 use tracing::warn;
 use workload_profiles::Notice;
@@ -65,7 +68,7 @@ pub fn run(options: &RunOptions) -> u8 {
     }
     leave_message(options, || outcome::envelope(&input, &done));
     if let Some(measurement) = done.as_ref().map_or_else(Failure::measured, Some) {
-        print_table(measurement, "");
+        print_table(measurement, input.run.hardware.as_ref(), "");
     }
     outcome::exit_status(&done, options.gate)
 }
@@ -175,9 +178,9 @@ impl Order<'_> {
 }
 
 /// Prints the table below a heading, which may be empty. It comes last, because stdout may have no reader any more, and the files must not depend on it.
-fn print_table(measurement: &Measurement, heading: &str) {
+fn print_table(measurement: &Measurement, hardware: Option<&Hardware>, heading: &str) {
     let Measurement { analysis, loadgen, server_remarks, .. } = measurement;
-    let mut text = heading.to_owned() + &terminal::table(analysis, loadgen.as_ref(), server_remarks);
+    let mut text = heading.to_owned() + &terminal::table(analysis, loadgen.as_ref(), server_remarks, hardware);
     if let Some(stored) = &measurement.stored {
         text.push_str(&format!("report: {}\n", stored.path.join("report.md").display()));
         if stored.artifacts.iter().any(|it| it.name == report::PAGE_FILE_NAME) {

@@ -101,7 +101,11 @@ fn repeated(input: &Input, number: u32) -> Input {
 
 impl Done {
     fn add(&mut self, number: u32, input: &Input, measurement: Measurement) {
-        print_table(&measurement, &format!("run {} of {}\n", repeat_name(number), input.run.repeat));
+        print_table(
+            &measurement,
+            input.run.hardware.as_ref(),
+            &format!("run {} of {}\n", repeat_name(number), input.run.repeat),
+        );
         let Measurement { analysis, stored, .. } = measurement;
         self.repeats.push(Repeat { number, prompt_salt: input.run.prompt_salt.clone(), stored, analysis });
     }

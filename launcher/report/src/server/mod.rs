@@ -4,6 +4,7 @@ mod client_tokens;
 pub(crate) mod parquet;
 mod remarks;
 pub(crate) mod table;
+pub(crate) mod tokens;
 
 use std::time::Duration;
 

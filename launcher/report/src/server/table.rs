@@ -25,6 +25,8 @@ pub(crate) const COLUMNS: [&str; 10] = [
     "TTFT p50 / p99",
     "queue mean",
 ];
+/// What the mark behind the name of a row means.
+pub(crate) const GAP_MEANS: &str = "not every server was read right before and right after, or a counter began again: what is counted is too much or too little";
 /// The same for GPUs.
 pub(crate) const GPU_COLUMNS: [&str; 5] = ["", "GPU use", "power", "energy", "memory"];
 
@@ -57,7 +59,15 @@ fn windows<'a>(server: &'a ServerReport, analysis: &Analysis) -> Vec<(String, &'
     if found.len() != 1 {
         found.push(("run".to_owned(), &server.run));
     }
+    for (name, _) in found.iter_mut().filter(|(_, it)| !it.whole) {
+        name.push_str(" \\*");
+    }
     found
+}
+
+/// Whether a row has the mark of counters that are not whole.
+pub(crate) fn has_gaps(server: &ServerReport, analysis: &Analysis) -> bool {
+    windows(server, analysis).iter().any(|(_, it)| !it.whole)
 }
 
 fn row(name: String, it: &WindowFigures) -> Vec<String> {

@@ -39,7 +39,7 @@ fn sweep() -> Fixture {
 }
 
 fn table(fixture: &Fixture) -> String {
-    terminal::table(&fixture.analyse().analysis, None, &[])
+    terminal::table(&fixture.analyse().analysis, None, &[], None)
 }
 
 fn page(fixture: &Fixture) -> String {

@@ -110,7 +110,7 @@ fn what_server_and_user_tell_stands_in_the_reports() {
 
 #[test]
 fn the_table_of_two_stages() {
-    insta::assert_snapshot!(terminal::table(&Fixture::new().analyse().analysis, None, &[]));
+    insta::assert_snapshot!(terminal::table(&Fixture::new().analyse().analysis, None, &[], None));
 }
 
 #[test]
@@ -119,6 +119,60 @@ fn the_markdown_report_tells_how_sure_the_figures_are() {
     let text = markdown::render(&fixture.report(&fixture.analyse()));
     let part = text.split("## ").find(|it| it.starts_with("How sure the figures are")).unwrap();
     insta::assert_snapshot!(part);
+}
+
+#[test]
+fn a_stage_that_was_not_steady_has_no_figures_of_a_steady_window() {
+    let fixture = Fixture::of_a_steady_stage();
+    let mut analysed = fixture.analyse();
+    let row = |analysed: &Analysed| {
+        let page = markdown::render(&fixture.report(analysed));
+        page.lines().find(|it| it.starts_with("| TTFT mean | r10 | ")).unwrap().to_owned()
+    };
+    assert!(row(&analysed).ends_with("| 43ms (42.96ms to 43.04ms) |"), "{}", row(&analysed));
+    let known = analysed.analysis.stages[0].uncertainty.as_mut().unwrap();
+    known.steady_state.verdict = analysis::uncertainty::SteadyVerdict::NotFound;
+    assert!(row(&analysed).ends_with("| 400 | - |"), "{}", row(&analysed));
+}
+
+#[test]
+fn several_stages_have_their_means_and_a_place_of_the_course_over_time() {
+    let mut fixture = Fixture::of_a_steady_stage();
+    let page = |fixture: &Fixture| markdown::render(&fixture.report(&fixture.analyse()));
+    assert!(page(&fixture).contains("\n- the course over time: timeSeries of report.json"));
+    let mut idle = fixture.workload.stages[0].clone();
+    idle.name = "idle".into();
+    fixture.workload.stages.push(idle);
+    let text = page(&fixture);
+    for figure in ["TTFT", "TPOT", "latency"] {
+        assert!(text.contains(&format!("| {figure} mean | r10 | ")), "{text}");
+    }
+}
+
+#[test]
+fn the_legend_of_marks_stands_below_tables_that_have_one() {
+    let legend = "\n\\* the largest value: ";
+    let fixture = Fixture::of_a_steady_stage();
+    let of = |page: &str, heading: &str| page.split("\n## ").find(|it| it.starts_with(heading)).unwrap().to_owned();
+    let page = markdown::render(&fixture.report(&fixture.analyse()));
+    let (figures, interactivity) = (of(&page, "Figures"), of(&page, "Interactivity"));
+    assert!(figures.contains('*') && figures.contains(legend), "p99.9 of 400 values: {figures}");
+    assert!(!interactivity.contains('*'), "{interactivity}");
+}
+
+#[test]
+fn cost_has_a_heading_of_its_own_and_stands_on_the_terminal() {
+    let fixture = Fixture::with_all_told();
+    let analysed = fixture.analyse();
+    let page = markdown::render(&fixture.report(&analysed));
+    let of = |heading: &str| page.split("\n## ").find(|it| it.starts_with(heading)).unwrap();
+    let names = ["output tokens/s per accelerator (of 8)", "USD per million output tokens", "USD per million tokens"];
+    let table = terminal::table(&analysed.analysis, None, &[], fixture.run.hardware.as_ref());
+    for name in names {
+        assert!(of("Accelerators and cost").contains(name) && !of("Interactivity").contains(name), "{page}");
+        assert!(table.lines().any(|it| it.trim_start().starts_with(name)), "{name} is missing in {table}");
+    }
+    assert!(!terminal::table(&analysed.analysis, None, &[], None).contains("accelerator"));
 }
 
 #[test]
@@ -292,7 +346,7 @@ fn timeouts_are_told_by_their_limit_and_retries_by_their_number() {
     assert_eq!(figures["timeouts"], expected);
     assert_eq!(figures["retried"], 5);
     let markdown = markdown::render(&fixture.report(&analysed));
-    let table = terminal::table(&analysed.analysis, None, &[]);
+    let table = terminal::table(&analysed.analysis, None, &[], None);
     for (name, count) in [("connect", 1), ("firstToken", 1), ("tokenGap", 2), ("request", 1)] {
         assert!(markdown.contains(&format!("| timeout: {name} | {count} |")), "{markdown}");
         let row = |line: &str| line.split_whitespace().eq([name, &count.to_string()]);
@@ -322,7 +376,7 @@ fn each_cause_of_a_connect_error_has_its_count_and_its_message() {
         markdown.contains("(mostly connect_error: 3; the first says: refused); see that the server runs"),
         "{markdown}"
     );
-    let table = terminal::table(&analysed.analysis, None, &[]);
+    let table = terminal::table(&analysed.analysis, None, &[], None);
     assert!(table.lines().any(|it| it.split_whitespace().eq(["refused", "2"])), "{table}");
 }
 

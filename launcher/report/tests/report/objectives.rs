@@ -102,6 +102,56 @@ fn a_report_is_the_baseline_of_a_later_run() {
     assert!((limit - earlier * 1.1).abs() < 1e-5, "{limit} is 10 % above {earlier}");
 }
 
+/// The report of a run with some model as the baseline.
+fn earlier(model: &str) -> BaselineReport {
+    let (fixture, analysed) = judged("Report");
+    let mut report = json_of(&fixture, &analysed);
+    report["model"] = model.into();
+    BaselineReport::parse(&report.to_string()).unwrap()
+}
+
+#[test]
+fn an_own_limit_and_that_of_the_baseline_stand_apart() {
+    let names = |baseline: Option<&dyn Source>| {
+        let (fixture, analysed) = judged_beside("Fail", baseline);
+        let cases = elements(&xml_of(&fixture, &analysed));
+        let cases = cases.iter().filter(|it| it.0 == "testcase").map(|it| attribute(&it.1, "name").to_owned());
+        cases.collect::<Vec<_>>()
+    };
+    let (fixture, analysed) = judged("Fail");
+    let model = analysed.analysis.model.clone();
+    assert!(analysed.analysis.judgement.remarks.iter().all(|it| !it.contains("baseline")));
+    let baseline = earlier(&model);
+    assert_eq!(names(Some(&baseline)), names(None), "a limit that follows from a run is not the name of a test");
+    assert!(!markdown::render(&fixture.report(&analysed)).contains("Baseline: "));
+
+    let (fixture, mut analysed) = judged_beside("Fail", Some(&baseline));
+    let objectives = analysed.analysis.objectives.as_mut().unwrap();
+    objectives.baseline.as_mut().unwrap().report = Some("runs/a|b/report.json".into());
+    let met = objectives.results[0].clone();
+    let (value, limit) = (met.baseline.unwrap().value, met.baseline.unwrap().limit);
+    let page = markdown::render(&fixture.report(&analysed));
+    for part in [
+        "Baseline: runs/a\\|b/report.json; a figure may be up to 10 % worse than there.".to_owned(),
+        "| objective | met | figure | observed | limit | baseline | its limit | why |".to_owned(),
+        format!("| {value} | max 500ms | {value} | max {limit} |"),
+    ] {
+        assert!(page.contains(&part), "no {part:?} in\n{page}");
+    }
+    let table = terminal::table(&analysed.analysis, None, &[], None);
+    assert!(table.contains("\nbaseline: runs/a|b/report.json; a figure may be up to 10 % worse"), "{table}");
+    let row = table.lines().find(|it| it.contains("max 500ms")).unwrap();
+    assert!(row.contains(&format!("max {limit}")) && row.trim_end().len() <= 80, "{row:?}");
+}
+
+#[test]
+fn a_baseline_of_another_model_is_a_remark() {
+    let (_, analysed) = judged_beside("Fail", Some(&earlier("org/other\u{1b}")));
+    let remarks = analysed.analysis.judgement.remarks.join("\n");
+    assert!(remarks.contains("the baseline is of the model org/other\\u{1b}, and this run of "), "{remarks}");
+    assert_eq!(analysed.analysis.objectives.unwrap().results[0].met, Met::True, "it is no error");
+}
+
 #[test]
 fn report_md_and_the_terminal_show_each_objective_beside_its_limit() {
     let (fixture, analysed) = judged("Fail");
@@ -115,7 +165,7 @@ fn report_md_and_the_terminal_show_each_objective_beside_its_limit() {
     ] {
         assert!(page.contains(line), "no {line:?} in\n{page}");
     }
-    let table = terminal::table(&analysed.analysis, None, &[]);
+    let table = terminal::table(&analysed.analysis, None, &[], None);
     assert!(table.starts_with("SLOViolated: "), "{table}");
     let row = table.lines().find(|it| it.trim_start().starts_with("missed: p99 of e2e in stage r10"));
     let row = row.unwrap_or_else(|| panic!("no row of the objective in\n{table}")).trim_end();

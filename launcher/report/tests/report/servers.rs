@@ -193,6 +193,59 @@ fn tokens_that_differ_are_a_remark_in_json_and_markdown() {
     }
 }
 
+/// The line on tokens in `report.md`.
+fn line_on_tokens(fixture: &Fixture, analysed: &Analysed, server: &ServerReport) -> String {
+    let page = markdown::render(&report::Report { server_metrics: Some(server), ..fixture.report(analysed) });
+    let line = page.lines().find_map(|it| it.strip_prefix("- tokens by the servers and by the usage of the answers: "));
+    line.unwrap_or_else(|| panic!("no line in {page}")).to_owned()
+}
+
+#[test]
+fn report_md_says_whether_the_tokens_of_both_are_equal() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let told = |server: &ServerReport| line_on_tokens(&fixture, &analysed, server);
+    let with = |client| server(&analysed, 260, client);
+    let equal = with(Some(tokens_of_client(260, 260)));
+    assert_eq!(told(&equal), "equal: 260 prompt and 260 output tokens by both");
+    let differ = with(Some(tokens_of_client(250, 260)));
+    assert_eq!(
+        told(&differ),
+        "differ: 260 prompt tokens by the servers and 250 by the answers (+10), 260 output tokens by the servers and 260 by the answers (+0)"
+    );
+    assert_eq!(told(&with(None)), "not compared, because 1 requests did not succeed, and their tokens are not known");
+    let some = TokenRange { known: 250, most: Some(300) };
+    let open = TokenRange { known: 250, most: None };
+    assert_eq!(
+        told(&with(Some(ClientTokens { prompt: some, output: open }))),
+        "not compared, because 1 requests did not succeed, and their tokens are not known: 260 prompt tokens by the servers and 250 to 300 by the answers, 260 output tokens by the servers and 250 or more by the answers"
+    );
+    let changed = |change: fn(&mut ServerReport)| {
+        let mut server = equal.clone();
+        change(&mut server);
+        told(&server)
+    };
+    assert!(changed(|it| it.run.resets = 1).contains("a counter of the servers began again"));
+    assert!(changed(|it| it.run.whole = false).contains("do not cover the run"));
+    assert!(changed(|it| it.run.prompt_tokens = None).contains("report no prompt and output tokens"));
+}
+
+#[test]
+fn a_row_whose_counters_are_not_whole_is_marked() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let mut server = server(&analysed, 260, None);
+    let page = |server: &ServerReport| {
+        markdown::render(&report::Report { server_metrics: Some(server), ..fixture.report(&analysed) })
+    };
+    let legend = "\n\\* not every server was read right before";
+    server.stages.iter_mut().flatten().for_each(|it| it.whole = true);
+    assert!(!page(&server).contains(legend) && page(&server).contains("so that stages overlap by up to a scrape"));
+    server.stages[1].as_mut().unwrap().whole = false;
+    let text = page(&server);
+    assert!(text.contains(legend) && text.contains("\n| c2 \\* | ") && text.contains("\n| r10 | "), "{text}");
+}
+
 #[test]
 fn what_the_servers_cannot_tell_is_left_out_with_a_remark() {
     let fixture = Fixture::new();

@@ -1,0 +1,54 @@
+//! Whether the servers counted the tokens that the client did, in a line of `report.md`. Pure.
+
+use analysis::Analysis;
+
+use super::ServerReport;
+
+/// Always a line: equal, different, or why the two were not compared.
+pub(crate) fn line(server: &ServerReport, analysis: &Analysis) -> String {
+    let words = compared(server, analysis).unwrap_or_else(|why| format!("not compared, because {why}"));
+    format!("tokens by the servers and by the usage of the answers: {words}")
+}
+
+/// The error is why the two cannot be compared.
+fn compared(server: &ServerReport, analysis: &Analysis) -> Result<String, String> {
+    let run = &server.run;
+    if run.resets > 0 {
+        return Err("a counter of the servers began again during the run".to_owned());
+    }
+    if !run.whole {
+        return Err("the scrapes of the servers do not cover the run".to_owned());
+    }
+    let (Some(prompt), Some(output)) = (run.prompt_tokens, run.generation_tokens) else {
+        return Err("the servers report no prompt and output tokens of the run".to_owned());
+    };
+    let client = server.client.ok_or_else(|| unknown(analysis))?;
+    let parts = [("prompt", prompt, client.prompt), ("output", output, client.output)];
+    let (Some(our_prompt), Some(our_output)) = (client.prompt.whole(), client.output.whole()) else {
+        let parts = parts.map(|(what, server, range)| {
+            let more = range.most.map_or_else(|| " or more".to_owned(), |most| format!(" to {most}"));
+            format!("{server:.0} {what} tokens by the servers and {}{more} by the answers", range.known)
+        });
+        return Err(format!("{}: {}", unknown(analysis), parts.join(", ")));
+    };
+    if prompt == our_prompt as f64 && output == our_output as f64 {
+        return Ok(format!("equal: {our_prompt} prompt and {our_output} output tokens by both"));
+    }
+    let differ = parts.map(|(what, server, range)| {
+        let more = server - range.known as f64;
+        format!("{server:.0} {what} tokens by the servers and {} by the answers ({more:+.0})", range.known)
+    });
+    Ok(format!("differ: {}", differ.join(", ")))
+}
+
+/// Why the usage of some requests is not known.
+fn unknown(analysis: &Analysis) -> String {
+    let all = &analysis.all;
+    let unsuccessful = all.requests.saturating_sub(all.succeeded);
+    match (analysis.probes.is_some(), unsuccessful, all.without_usage) {
+        (true, ..) => "the load has probes, whose tokens are in no usage that is kept".to_owned(),
+        (_, 1.., _) => format!("{unsuccessful} requests did not succeed, and their tokens are not known"),
+        (_, _, 1..) => format!("{} answers had no usage", all.without_usage),
+        _ => "the usage of some requests outside of the figures is not known".to_owned(),
+    }
+}
