@@ -79,7 +79,7 @@ fn what_cannot_be_compared_is_told_before_the_load() {
     write(&folder, 20, "Fail", &e2e("r50", "1s"));
     refused(
         &[],
-        "spec.slo.objectives[0].stage: is \"r50\", and the profile has no stage of this name; did you mean r20?",
+        "run.yaml cannot be run:\n  spec.slo.objectives[0].stage, line 8 column 84: is \"r50\", and the profile has no stage of this name; did you mean r20?",
     );
     write(&folder, 20, "Fail", &e2e("r20", "fast"));
     refused(&[], "spec.slo.objectives[0].max");

@@ -139,7 +139,7 @@ fn result(met: Met, millis: Option<u64>) -> ObjectiveResult {
 
 #[test]
 fn the_worst_result_of_an_objective_names_its_run() {
-    let of = |results: Vec<ObjectiveResult>| Objectives { enforcement: Enforcement::Fail, results };
+    let of = |results: Vec<ObjectiveResult>| Objectives { enforcement: Enforcement::Fail, baseline: None, results };
     let check = |runs: &[ObjectiveResult], run: &str, met: Met, observed: &str| {
         let runs: Vec<Objectives> = runs.iter().map(|it| of(vec![it.clone()])).collect();
         let named = runs.iter().enumerate().map(|(place, it)| (format!("r{}", place + 1), it));
