@@ -22,7 +22,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help demo test performance loadgen-comparison loadgen-performance bench-data statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries image cluster cluster-down e2e clean
+.PHONY: help demo test performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries image cluster cluster-down e2e clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,16 @@ loadgen-comparison: prepare ## Run MLCommons' own LoadGen with new settings and 
 loadgen-performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and ours, in one run; prints a table
 	@$(release_build) -p launcher --example loadgen_speed
 	@python="$$($(official)/venv)" && "$$python" -B $(official)/performance.py $(release)/examples/loadgen_speed
+
+how-to-pictures: prepare ## Run the files of docs/how-to.md against the simulator, and draw its pictures; takes seven minutes of a quiet machine
+	@$(release_build) -p launcher
+	@mkdir -p docs/pictures
+	@for run in users:load-ttft highest-rate:load-ttft trace:offered-load; do \
+	    results=$(built)/how-to/$${run%%:*}; \
+	    $(release)/benchwright run -f examples/how-to/$${run%%:*}.yaml --results $$results && \
+	    $(release)/benchwright plot $$results/latest --format svg >/dev/null && \
+	    cp $$results/latest/plots/$${run##*:}.svg docs/pictures/$${run%%:*}.svg || exit 1; \
+	done
 
 statistics-coverage: prepare ## Count how often intervals hold the truth, and how steady states are judged; prints the tables of docs/statistics.md
 	@cargo run --quiet --locked --release -p statistics --example coverage

@@ -16,7 +16,7 @@ use std::{
 use clap::{Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use commands::bench;
-use commands::{compare, page, plan, profiles, render, run, show, sim, submission, sut};
+use commands::{compare, page, plan, plot, profiles, render, run, show, sim, submission, sut};
 use launcher::console::{self, PrintError};
 
 /// The commit that this binary was built from, as build.rs found it.
@@ -52,6 +52,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Write the page of a finished run, with its figures as curves: for folders of older releases too
     Page(page::PageArgs),
+    /// Write the figures of a finished run as SVG and PNG files
+    Plot(plot::PlotArgs),
     /// Build the tree of a submission to MLPerf Inference from finished LoadGen runs, or check one
     Submission(submission::SubmissionArgs),
     #[cfg(target_os = "linux")]
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Command::Run(args) => Ok(run::run(&args)),
         Command::Sut(args) => Ok(sut::run(&args)),
         Command::Compare(args) => Ok(compare::run(&args)),
+        Command::Plot(args) => Ok(plot::run(&args)),
         #[cfg(target_os = "linux")]
         Command::Bench(args) => bench::run(args).map(status),
         Command::Submission(args) => submission::run(args).map(status).map_err(anyhow::Error::from),

@@ -33,6 +33,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
         &[
             "analysis",
             "bench",
+            "charts",
             "clock",
             "comparison",
             "crds",

@@ -23,6 +23,8 @@ mod objectives;
 mod pages;
 #[path = "cli/percentiles.rs"]
 mod percentiles;
+#[path = "cli/plot.rs"]
+mod plot;
 #[path = "cli/profiles.rs"]
 mod profiles;
 #[path = "cli/prompts.rs"]

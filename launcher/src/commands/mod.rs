@@ -6,6 +6,7 @@ pub(crate) mod compare;
 mod input_args;
 pub(crate) mod page;
 pub(crate) mod plan;
+pub(crate) mod plot;
 mod preset;
 pub(crate) mod profiles;
 pub(crate) mod render;

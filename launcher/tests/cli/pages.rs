@@ -4,7 +4,10 @@
 
 use std::path::PathBuf;
 
-use crate::{chromium::Browser, common::Folder};
+use crate::{
+    chromium::Browser,
+    common::{Folder, simulated},
+};
 
 /// A picture of what the browser shows, where pictures are asked for.
 fn screenshot(browser: &mut Browser, name: &str) {
@@ -55,4 +58,126 @@ fn the_browser_does_what_a_reader_does() {
     assert_eq!(std::fs::read(picture).unwrap()[..8], *b"\x89PNG\r\n\x1a\n");
     screenshot(&mut browser, "page");
     assert_eq!(browser.faults, Vec::<String>::new());
+}
+
+/// The page of a run of two stages against the embedded simulator, whose metrics are read: it has data for each panel but that of GPUs.
+fn report_of(folder: &Folder) -> PathBuf {
+    let stages = "{load: {type: constant, stages: [{rate: 20, duration: 2}, {rate: 60, duration: 2}]}, \
+                  api: {type: completion, streaming: true}, \
+                  data: {type: random, input_distribution: {min: 10, max: 30, mean: 20, std_dev: 5}, \
+                  output_distribution: {min: 5, max: 15, mean: 10, std_dev: 2}}}";
+    let hardware = "hardware: {accelerators: 2, pricePerAcceleratorHour: '3', currency: EUR}";
+    let target = format!("  target: {{simulator: {{preset: Tiny}}, {hardware}}}");
+    folder.write("run.yaml", &simulated(stages).replace("  target: {simulator: {preset: Tiny}}", &target));
+    folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
+    folder.path("results/latest/report.html")
+}
+
+/// The names of the figures of a page for which a condition in JavaScript does not hold.
+fn figures_without(browser: &mut Browser, condition: &str) -> String {
+    let all = "[...document.querySelectorAll('figure.chart')]";
+    let without = browser.evaluate(&format!("{all}.filter(figure => !({condition})).map(it => it.id).join(' ')"));
+    without.as_str().unwrap().to_owned()
+}
+
+#[test]
+fn every_panel_of_a_report_is_drawn_and_answers() {
+    let folder = Folder::new();
+    let report = report_of(&folder);
+    let mut browser = Browser::start(1280, 900);
+    browser.open(&report);
+    let panels = "[...document.querySelectorAll('article.panel')]";
+    assert_eq!(browser.evaluate(&format!("{panels}.length")), 15);
+    let empty = format!("{panels}.filter(it => !it.querySelector('figure.chart')).map(it => it.id).join(' ')");
+    assert_eq!(browser.evaluate(&empty), "panel-gpu", "panels without a figure");
+    let drawn = "figure.querySelector('.chart-view svg').getBoundingClientRect().width > 200 && \
+                 figure.querySelectorAll('.chart-view svg :is(path, rect, circle)').length > 3";
+    assert_eq!(figures_without(&mut browser, drawn), "", "figures without a drawing");
+    screenshot(&mut browser, "report-light");
+
+    // A pointer that crosses a drawing meets values.
+    let place = "(() => { const it = document.querySelector('#load-ttft .chart-view svg'); it.scrollIntoView({block: 'center'}); \
+                 const place = it.getBoundingClientRect(); return [place.left, place.top, place.width, place.height]; })()";
+    let place = browser.evaluate(place);
+    let of = |index: usize| place[index].as_f64().unwrap();
+    let tip = "(() => { const it = document.querySelector('#load-ttft .chart-tip'); return it.hidden ? '' : it.textContent; })()";
+    assert_eq!(browser.evaluate(tip), "");
+    let mut tips = Vec::new();
+    for step in 0..=40 {
+        let (across, down) = (f64::from(step) / 40.0, f64::from(step % 10) / 10.0);
+        browser.point(of(0) + of(2) * across, of(1) + of(3) * down);
+        tips.push(browser.evaluate(tip).as_str().unwrap().to_owned());
+    }
+    assert!(tips.iter().any(|it| it.contains("p50") && it.contains("ms")), "{tips:?}");
+
+    // The same by keyboard alone.
+    browser.point(1.0, 1.0);
+    browser.evaluate("document.querySelector('#load-ttft .chart-view svg').focus()");
+    let mut tips = Vec::new();
+    for _ in 0..20 {
+        browser.press("ArrowRight");
+        tips.push(browser.evaluate(tip).as_str().unwrap().to_owned());
+    }
+    assert!(tips.iter().any(|it| it.contains("p50")), "{tips:?}");
+
+    // A name in the legend hides its series, and shows it again.
+    let entry = "document.querySelector('#load-ttft .chart-legend button')";
+    let shown = "(() => { const key = document.querySelector('#load-ttft .chart-legend button').dataset.key; \
+                 const all = document.querySelectorAll(`#load-ttft .chart-view svg [data-key=\"${key}\"]`); \
+                 return [...all].filter(it => getComputedStyle(it).display !== 'none').length; })()";
+    let all = browser.evaluate(shown);
+    assert!(all.as_u64().unwrap() > 0, "{all}");
+    browser.evaluate(&format!("{entry}.focus()"));
+    browser.press("Enter");
+    assert_eq!(browser.evaluate(&format!("{entry}.getAttribute('aria-pressed')")), "false");
+    assert_eq!(browser.evaluate(shown), 0);
+    browser.press("Enter");
+    assert_eq!(browser.evaluate(shown), all);
+
+    // Each figure has its data.
+    let copied = "(() => { window.copied = []; \
+                  Object.defineProperty(navigator, 'clipboard', {value: {writeText: it => { copied.push(it); return Promise.resolve(); }}}); \
+                  document.querySelectorAll('.chart-copy').forEach(it => it.click()); return copied.length; })()";
+    assert_eq!(browser.evaluate(copied), browser.evaluate("document.querySelectorAll('figure.chart').length"));
+    let whole = "copied.every(it => it.startsWith('series,') && it.split('\\n').length > 2)";
+    assert_eq!(browser.evaluate(whole), true);
+
+    browser.prefer_dark(true);
+    let background = "getComputedStyle(document.body).backgroundColor";
+    let dark = browser.evaluate(background);
+    screenshot(&mut browser, "report-dark");
+    browser.prefer_dark(false);
+    assert_ne!(browser.evaluate(background), dark);
+    browser.resize(390, 844);
+    let wider = "document.scrollingElement.scrollWidth > document.scrollingElement.clientWidth";
+    assert_eq!(browser.evaluate(wider), false, "the page is wider than a phone");
+    screenshot(&mut browser, "report-phone");
+    assert_eq!(browser.faults, Vec::<String>::new());
+    let bytes = std::fs::metadata(&report).unwrap().len();
+    assert!(bytes < 1_000_000, "report.html has {bytes} bytes");
+}
+
+#[test]
+fn no_script_in_the_texts_of_a_report_runs() {
+    let folder = Folder::new();
+    report_of(&folder);
+    let hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'onmouseover=alert(3)";
+    let mut report = folder.report();
+    report["model"] = hostile.into();
+    report["stages"][0]["name"] = hostile.into();
+    report["figures"]["errorSamples"] =
+        serde_json::json!({"http_500": format!("</script><svg onload=alert(4)>{hostile}")});
+    report["selfJudgement"]["remarks"] = serde_json::json!([hostile]);
+    folder.write("report.json", &report.to_string());
+    folder.benchwright(&["page", "report.json", "-o", "hostile.html"]).assert().success();
+    let mut browser = Browser::start(800, 600);
+    browser.open(&folder.path("hostile.html"));
+    assert!(browser.evaluate("document.body.textContent").as_str().unwrap().contains(hostile));
+    assert_eq!(browser.evaluate("document.querySelectorAll('img, [onmouseover], [onerror], [onload]').length"), 0);
+    assert_eq!(figures_without(&mut browser, "figure.querySelector('.chart-tip')"), "", "the script of the page ran");
+    assert_eq!(browser.faults, Vec::<String>::new());
+    // The policy of the page forbids what an escape might miss.
+    let script = "(() => { const it = document.createElement('script'); it.textContent = 'window.ran = 1'; \
+                  document.body.append(it); return window.ran ?? 0; })()";
+    assert_eq!(browser.evaluate(script), 0);
 }

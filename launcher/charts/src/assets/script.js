@@ -183,11 +183,13 @@ const start = (figure) => {
 	on(svg, "pointerleave", hide);
 	on(svg, "blur", hide);
 
-	// The next place with a value in a direction.
+	// The next place with a value in a direction, or the last one.
 	const next = (axis, names, from, step) => {
 		const all = visible().flatMap((it) => names.flatMap((name) => it.cells[name] || [])).map((it) => place(axis, it));
-		const beyond = all.filter((it) => it !== null && (it - from) * step > 0.1);
-		return beyond.length ? beyond.reduce((a, b) => (Math.abs(b - from) < Math.abs(a - from) ? b : a)) : from;
+		const known = all.filter((it) => it !== null);
+		const beyond = known.filter((it) => (it - from) * step > 0.1);
+		const nearest = (some) => some.reduce((a, b) => (Math.abs(b - from) < Math.abs(a - from) ? b : a));
+		return known.length ? nearest(beyond.length ? beyond : known) : from;
 	};
 	on(svg, "keydown", (event) => {
 		const [right, down] = { ArrowLeft: [-1], ArrowRight: [1], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] || [];

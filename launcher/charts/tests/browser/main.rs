@@ -1,4 +1,4 @@
-//! Figures in a real browser. Needs Debian's package `chromium`: `cargo test -p charts --test browser -- --ignored`.
+//! Figures in a real browser. Needs Debian's package `chromium`, which `make unit` installs.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -63,7 +63,6 @@ fn page() -> String {
 }
 
 #[test]
-#[ignore = "needs Chromium"]
 fn figures_answer_to_pointer_keyboard_and_buttons() {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("figures.html");
     fs::write(&path, page()).expect("the page is written");

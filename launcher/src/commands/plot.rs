@@ -1,0 +1,110 @@
+//! [I/O] `benchwright plot`: the figures of a report as files.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use charts::{Figure, Size, Style, csv, png, svg};
+use clap::{Args, ValueEnum};
+use crds::ExitCode;
+use launcher::{console, report_file};
+use page::panels::{self, Panel};
+use report::{json::ReportDocument, write_whole};
+
+/// The folder of the pictures within a results folder.
+const FOLDER: &str = "plots";
+/// Pixels of a picture for each unit of a drawing: sharp in print and on screens of high density.
+const SCALE: f64 = 2.0;
+
+#[derive(Args)]
+pub(crate) struct PlotArgs {
+    /// The results folder of a run, or its report.json
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// Write into this folder, and not into `plots` beside report.json
+    #[arg(short, long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// The formats to write; may be given several times
+    #[arg(long, value_name = "FORMAT", value_enum, value_delimiter = ',', default_values_t = [Format::Svg, Format::Png])]
+    format: Vec<Format>,
+}
+
+/// How a figure is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Svg,
+    Png,
+    /// The values that the figure shows
+    Csv,
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Format::Svg => "svg",
+            Format::Png => "png",
+            Format::Csv => "csv",
+        }
+    }
+}
+
+/// Runs the command, and returns its exit code.
+pub(crate) fn run(args: &PlotArgs) -> u8 {
+    let (file, document) = match report_file::read(&args.run) {
+        Ok(read) => read,
+        Err(error) => {
+            console::say(error);
+            return ExitCode::Configuration.code();
+        }
+    };
+    let folder = args.output.clone().unwrap_or_else(|| file.with_file_name(FOLDER));
+    let told = write(&document, &folder, &args.format).map_err(|it| it.to_string());
+    match told.and_then(|it| console::print(it).map_err(|error| error.to_string())) {
+        Ok(()) => ExitCode::Done.code(),
+        Err(error) => {
+            console::say(format!("benchwright: {error}"));
+            ExitCode::Storage.code()
+        }
+    }
+}
+
+/// Writes each figure in each format, and returns what was written and which panels have no figure.
+fn write(document: &ReportDocument, folder: &Path, formats: &[Format]) -> io::Result<String> {
+    fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
+    let mut told = String::new();
+    for Panel { title, content, .. } in panels::panels(document) {
+        match content {
+            Err(reason) => told.push_str(&format!("{title}: no figure. {reason}\n")),
+            Ok(figures) => {
+                for figure in &figures {
+                    let names = formats.iter().map(|it| one(figure, *it, folder)).collect::<io::Result<Vec<_>>>()?;
+                    told.push_str(&format!("{title}: {}\n", names.join(", ")));
+                }
+            }
+        }
+    }
+    told.push_str(&format!("plots: {}\n", folder.display()));
+    Ok(told)
+}
+
+/// Writes a figure, and returns the name of its file.
+fn one(figure: &Figure, format: Format, folder: &Path) -> io::Result<String> {
+    let drawing = || svg::draw(figure, Size::default(), Style::Standalone);
+    let bytes = match format {
+        Format::Svg => drawing().into_bytes(),
+        Format::Csv => csv::write(figure).into_bytes(),
+        Format::Png => png::render(&drawing(), SCALE).map_err(io::Error::other)?,
+    };
+    let name = format!("{}.{}", figure.id, format.name());
+    let path = folder.join(&name);
+    write_whole(&path, |file| file.write_all(&bytes)).map_err(|error| at(&path, &error))?;
+    Ok(name)
+}
+
+fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!("cannot write {}: {error}; choose another folder with --output", path.display()),
+    )
+}
