@@ -26,7 +26,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     };
     let points = points(document, cost)?;
     let caption = format!(
-        "Derived: {} accelerators at {price} {currency} for one and an hour, divided by the output tokens of the stage. \
+        "Derived: {} accelerators at {price} {currency} an hour each, divided by the output tokens of the stage. \
          Interactivity is the median of 1/TPOT. The steps join the stages that no other stage beats in both.",
         hardware.accelerators
     );

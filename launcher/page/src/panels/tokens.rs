@@ -31,7 +31,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     both.series.extend(client.input_tokens.as_ref().map(|it| line("prompt, client", Tone::High, bins.rates(it))));
     if let Some(server) = server {
         let output = &server.generation_tokens_per_second;
-        both.series.extend(level(server, "generated, server", Tone::Category(2), output));
+        both.series.extend(level(server, "generated, server", Tone::Category(4), output));
         let prompt = &server.prompt_tokens_per_second;
         both.series.extend(level(server, "prompt, server", Tone::Category(3), prompt));
     }

@@ -97,7 +97,7 @@ fn what_server_and_user_tell_stands_in_the_reports() {
     let page = markdown::render(&report);
     for part in [
         "vllm 0.11.0, simulated by benchwright 1, model root /models/8b\\|x, revision abc, at most 8192 tokens",
-        "8 x H100, 2.5 USD for one and an hour, as spec.target.hardware says",
+        "8 x H100, 2.5 USD an hour each, as spec.target.hardware says",
         "output tokens/s per accelerator (of 8)",
         "| USD per million output tokens | USD per million tokens |",
         "10 of 10 rows of the data set were sent, 14 times in all, 1.4 passes.",
