@@ -155,7 +155,7 @@ fn foot(report: &Report<'_>, to: &mut String) {
     line(
         to,
         &format!(
-            "benchwright {TOOL_VERSION}, commit {}. In the results folder: `report.md` with all tables, `stages.csv`, `report.json`.",
+            "benchwright {TOOL_VERSION}, commit {}. In the results folder: `report.html` with curves, `report.md` with all tables, `stages.csv`, `report.json`.",
             code(report.commit)
         ),
     );

@@ -116,7 +116,7 @@ fn results(revision: Revision, report: &Report<'_>, stage: &StageAnalysis, index
         insert(&mut results, "session_performance", stage.sessions.as_ref().map(sessions::performance));
     }
     results.insert("request_performance".into(), Value::Object(requests));
-    insert(&mut results, "observability", observability::observability(report, stage, index));
+    insert(&mut results, "observability", observability::observability(revision, report, stage, index));
     Value::Object(results)
 }
 

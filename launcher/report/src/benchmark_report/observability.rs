@@ -9,22 +9,30 @@ use server_metrics::{
     series::{Levels, WindowFigures},
 };
 
-use super::{STACK_LABEL, insert, steady_state};
+use super::{Revision, STACK_LABEL, insert, steady_state, time_series};
 use crate::{Report, ServerReport};
 use analysis::StageAnalysis;
 
 /// `None` where nothing is known of servers and steady state.
-pub(super) fn observability(report: &Report<'_>, stage: &StageAnalysis, index: usize) -> Option<Value> {
+pub(super) fn observability(
+    revision: Revision,
+    report: &Report<'_>,
+    stage: &StageAnalysis,
+    index: usize,
+) -> Option<Value> {
     let mut all = Map::new();
     if let Some(server) = report.server_metrics
         && let Some(Some(figures)) = server.stages.get(index)
     {
-        if let Some(aggregate) = aggregate(figures) {
-            let component = json!({
-                "component_label": STACK_LABEL,
-                "aggregate": aggregate,
-                "raw_data_path": "server_metrics.parquet",
-            });
+        let series = server.over_time.as_ref().filter(|_| revision == Revision::V021);
+        let series = series.and_then(|it| time_series::servers(it, &stage.figures, report.analysis.started));
+        let aggregate = aggregate(figures);
+        if aggregate.is_some() || series.is_some() {
+            let mut component = Map::new();
+            component.insert("component_label".into(), json!(STACK_LABEL));
+            insert(&mut component, "aggregate", aggregate);
+            insert(&mut component, "time_series", series);
+            component.insert("raw_data_path".into(), json!("server_metrics.parquet"));
             all.insert("components".into(), json!([component]));
         }
         all.extend(by_metric(server, figures));

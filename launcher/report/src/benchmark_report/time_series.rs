@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{at, insert, performance, seconds};
 use analysis::{BinFigures, BinTimes, Figures, SeriesFigures};
 use engine::recorder::series::OutcomeGroup;
+use server_metrics::series::{OverTime, Values};
 
 /// Latencies and rates of the requests; `None` where nothing happened.
 pub(super) fn requests(series: &SeriesFigures, figures: &Figures, zero: Timestamp) -> Option<Value> {
@@ -24,6 +25,33 @@ pub(super) fn requests(series: &SeriesFigures, figures: &Figures, zero: Timestam
     let mut all = Map::new();
     insert(&mut all, "latency", Some(latency).filter(|it| !it.is_empty()).map(Value::Object));
     insert(&mut all, "throughput", Some(throughput).filter(|it| !it.is_empty()).map(Value::Object));
+    Some(all).filter(|it| !it.is_empty()).map(Value::Object)
+}
+
+/// What the servers reported during a stage; `None` where no bin of it has a value. Counters are left out: the format has their values
+/// since the start of a server, which are not known of a bin.
+pub(super) fn servers(of: &OverTime, stage: &Figures, zero: Timestamp) -> Option<Value> {
+    let (from, to) = (stage.first_due?, stage.last_end?);
+    let series = |units: &str, values: &Values| {
+        let points: Vec<Value> = values
+            .iter()
+            .flatten()
+            .zip(0_u32..)
+            .filter_map(|(value, bin)| {
+                let begin = of.bin_width.checked_mul(bin)?;
+                let within = begin < to && begin + of.bin_width > from;
+                within.then_some(json!({"ts": at(zero, begin)?, "value": (*value)?}))
+            })
+            .collect();
+        (!points.is_empty()).then(|| json!({"units": units, "series": points}))
+    };
+    let mut all = Map::new();
+    insert(&mut all, "kv_cache_usage", series("fraction", &of.kv_cache_usage));
+    insert(&mut all, "gpu_utilization", series("fraction", &of.gpu_utilization));
+    insert(&mut all, "power_consumption", series("Watts", &of.gpu_power));
+    insert(&mut all, "num_requests_running", series("count", &of.running));
+    insert(&mut all, "num_requests_waiting", series("count", &of.waiting));
+    insert(&mut all, "prefix_cache_hit_rate", series("fraction", &of.prefix_hit_share));
     Some(all).filter(|it| !it.is_empty()).map(Value::Object)
 }
 

@@ -182,6 +182,23 @@ fn revision_0_2_1_has_the_course_over_time() {
 }
 
 #[test]
+fn revision_0_2_1_has_the_servers_over_time() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let server = servers::server(&analysed, 260, None);
+    let report = Report { server_metrics: Some(&server), ..fixture.report(&analysed) };
+    let (_, standard) = document(Revision::V021, &report, 1);
+    let component = &standard["results"]["observability"]["components"][0];
+    let running = &component["time_series"]["num_requests_running"];
+    assert_eq!((&running["units"], &component["component_label"]), (&"count".into(), &"target".into()));
+    // Of the bins of a second, the stage is within the one that begins 3 s after the start of the run.
+    assert_eq!(running["series"], serde_json::json!([{"ts": "2026-01-02T03:04:08Z", "value": 4.0}]));
+    assert_eq!(component["time_series"]["kv_cache_usage"]["units"], "fraction");
+    let (_, older) = document(Revision::V02, &report, 1);
+    assert!(older["results"]["observability"]["components"][0].get("time_series").is_none());
+}
+
+#[test]
 fn sessions_are_in_revision_0_2_1() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
