@@ -16,7 +16,7 @@ use std::{
 use clap::{Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use commands::bench;
-use commands::{compare, page, plan, plot, profiles, render, run, show, sim, submission, sut};
+use commands::{compare, index, page, plan, plot, profiles, render, run, show, sim, submission, sut};
 use launcher::console::{self, PrintError};
 
 /// The commit that this binary was built from, as build.rs found it.
@@ -54,6 +54,8 @@ enum Command {
     Page(page::PageArgs),
     /// Write the figures of a finished run as SVG and PNG files
     Plot(plot::PlotArgs),
+    /// Write the page of all runs below a folder, index.html, anew
+    Index(index::IndexArgs),
     /// Build the tree of a submission to MLPerf Inference from finished LoadGen runs, or check one
     Submission(submission::SubmissionArgs),
     #[cfg(target_os = "linux")]
@@ -102,6 +104,7 @@ fn main() -> ExitCode {
         Command::Profiles(args) => profiles::run(&args).map(|()| 0),
         Command::Show(args) => show::run(&args).map(|()| 0),
         Command::Page(args) => page::run(&args).map(|()| 0),
+        Command::Index(args) => index::run(&args).map(|()| 0),
         #[cfg(target_os = "linux")]
         Command::BenchPart(args) => bench::run_part(&args).map(|()| 0),
     };

@@ -11,6 +11,8 @@ mod common;
 mod compare;
 #[path = "cli/identity.rs"]
 mod identity;
+#[path = "cli/index_page.rs"]
+mod index_page;
 #[path = "cli/live_metrics.rs"]
 mod live_metrics;
 #[path = "cli/loadgen.rs"]
@@ -75,6 +77,12 @@ fn a_run_prints_its_table_and_leaves_its_folder() {
     folder.benchwright(&["show", "results/latest"]).assert().success().stdout(predicate::str::contains("TTFT"));
     let index = fs::read_to_string(folder.path("results/index.md")).unwrap();
     assert!(index.contains("chat"), "{index}");
+    let page = fs::read_to_string(folder.path("results/index.html")).unwrap();
+    assert!(page.contains("\"name\":\"chat\"") && page.contains("\"outcome\":\"Passed\""), "{page}");
+    let again = predicate::str::contains("results/index.html has 1 folders; 0 reports were read");
+    folder.benchwright(&["index"]).assert().success().stdout(again);
+    let nowhere = folder.benchwright(&["index", "nowhere"]).assert().failure();
+    nowhere.stderr(predicate::str::contains("nowhere: ").and(predicate::str::contains("give the folder")));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #[cfg(target_os = "linux")]
 pub(crate) mod bench;
 pub(crate) mod compare;
+pub(crate) mod index;
 mod input_args;
 pub(crate) mod page;
 pub(crate) mod plan;

@@ -127,7 +127,7 @@ impl Store {
         if let (true, Some(stored)) = (local, &stored)
             && let Err(error) = index::add(&root, report, stored)
         {
-            warn!(%error, "`latest` and `index.md` were not brought up to date; the folder itself is whole");
+            warn!(%error, "`latest`, `index.md` and `index.html` were not all brought up to date; the folder itself is whole");
         }
         Ok(stored)
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A picture of what the browser shows, where pictures are asked for.
-fn screenshot(browser: &mut Browser, name: &str) {
+pub fn screenshot(browser: &mut Browser, name: &str) {
     if let Some(folder) = std::env::var_os("SCREENSHOTS") {
         browser.screenshot(&PathBuf::from(folder).join(format!("{name}.png")));
     }

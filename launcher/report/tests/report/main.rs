@@ -4,6 +4,7 @@
 
 mod comment;
 mod fixture;
+mod index_page;
 mod layout;
 mod objectives;
 mod page_data;

@@ -1,20 +1,20 @@
-//! [I/O] What a person finds beside the results folders on a laptop: `latest`, a link to the newest one, and `index.md`, a line
-//! for each. Neither holds anything that the folders do not.
+//! [I/O] `index.md`: a line for each run, added when it has ended.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Read as _, Write as _},
-    path::Path,
-    process,
 };
 
-use super::{
+use crate::{
     Report,
     folder::Stored,
     markdown::cell,
     text::{self, NOTHING, number, percentile, time},
 };
 use analysis::{Analysis, Figures};
+
+/// The name of the file.
+pub(super) const FILE_NAME: &str = "index.md";
 
 /// Begins each table: a release with other columns begins another one.
 const COLUMNS: &str = "\
@@ -26,35 +26,12 @@ const MAX_SEARCHED: u64 = 16 << 20;
 /// So many stages are named.
 const MAX_STAGES: usize = 4;
 
-/// Points `latest` at a folder and adds its line to `index.md`.
-///
-/// # Errors
-/// The root cannot be written, or its file system knows no links. The folder itself is whole all the same.
-pub fn add(root: &Path, report: &Report<'_>, stored: &Stored) -> io::Result<()> {
-    append(&root.join("index.md"), &row(report, stored))?;
-    point_latest(root, &stored.name)
-}
-
-/// The link is made under another name and renamed, so that `latest` always leads somewhere.
-fn point_latest(root: &Path, name: &str) -> io::Result<()> {
-    let temporary = root.join(format!(".latest.{}.tmp", process::id()));
-    let made = std::os::unix::fs::symlink(name, &temporary);
-    let done = made.and_then(|()| fs::rename(&temporary, root.join("latest")));
-    if done.is_err() {
-        // It may not exist, and the first error is the one to tell.
-        let _ = fs::remove_file(&temporary);
-    }
-    done
-}
-
-/// Adds a line, after a header where the file has none of these columns. A lock keeps two launchers apart; on a full disk the
-/// file stays as it was.
-fn append(path: &Path, row: &str) -> io::Result<()> {
-    let mut file = File::options().read(true).append(true).create(true).open(path)?;
-    file.lock()?;
+/// Adds a line to the file, which is open for appending and locked, after a header where it has none of these columns. On a full
+/// disk the file stays as it was.
+pub(super) fn append(mut file: &File, row: &str) -> io::Result<()> {
     let before = file.metadata()?.len();
     let mut found = Vec::new();
-    (&file).take(MAX_SEARCHED).read_to_end(&mut found)?;
+    file.take(MAX_SEARCHED).read_to_end(&mut found)?;
     let has_columns = found.windows(COLUMNS.len()).any(|it| it == COLUMNS.as_bytes());
     let header = match (found.is_empty(), has_columns) {
         (true, _) => format!("# Runs\n\n`*`: {}.\n\n{COLUMNS}", text::LARGEST_MEANS),
@@ -67,7 +44,7 @@ fn append(path: &Path, row: &str) -> io::Result<()> {
     })
 }
 
-fn row(report: &Report<'_>, stored: &Stored) -> String {
+pub(super) fn row(report: &Report<'_>, stored: &Stored) -> String {
     let analysis = report.analysis;
     let cells = [
         format!("[{name}]({name}/report.md)", name = stored.name),
@@ -118,14 +95,20 @@ fn outcome(report: &Report<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, path::Path};
+
     use super::*;
+
+    fn open(path: &Path) -> File {
+        File::options().read(true).append(true).create(true).open(path).unwrap()
+    }
 
     #[test]
     fn the_index_gets_one_header_and_a_line_each() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("index.md");
-        append(&path, "| a |\n").unwrap();
-        append(&path, "| b |\n").unwrap();
+        append(&open(&path), "| a |\n").unwrap();
+        append(&open(&path), "| b |\n").unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("# Runs\n") && text.ends_with(&format!("\n\n{COLUMNS}| a |\n| b |\n")), "{text}");
     }
@@ -135,20 +118,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("index.md");
         fs::write(&path, "# Runs\n\n| folder |\n| --- |\n| a |\n").unwrap();
-        append(&path, "| b |\n").unwrap();
-        append(&path, "| c |\n").unwrap();
+        append(&open(&path), "| b |\n").unwrap();
+        append(&open(&path), "| c |\n").unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.ends_with(&format!("| --- |\n| a |\n\n{COLUMNS}| b |\n| c |\n")), "{text}");
-    }
-
-    #[test]
-    fn latest_follows_the_newest_folder() {
-        let root = tempfile::tempdir().unwrap();
-        for name in ["one", "two"] {
-            fs::create_dir(root.path().join(name)).unwrap();
-            point_latest(root.path(), name).unwrap();
-            assert_eq!(fs::read_link(root.path().join("latest")).unwrap(), Path::new(name));
-        }
-        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 3);
     }
 }

@@ -1,0 +1,388 @@
+//! [I/O] What the page shows of a run, read from its `report.json`. Fields that the page does not show are not read, and fields that a
+//! report does not have are not shown, so that reports of older and newer releases have rows too.
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
+
+use crds::wording::one_line;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::folders::{Found, Kind, Stamp};
+use crate::json::FORMAT;
+
+/// The largest file that is read. A report of 100 stages with a time series each has 2 MiB.
+const MAX_REPORT: u64 = 64 << 20;
+/// The longest text of a row, in letters.
+const MAX_TEXT: usize = 160;
+/// Names of stages, tests and reasons in a row.
+const MAX_NAMES: usize = 5;
+/// Points of a curve.
+const POINTS: usize = 32;
+/// The height of a curve.
+const HEIGHT: f64 = 100.0;
+
+/// A row of the page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Entry {
+    pub(super) folder: String,
+    pub(super) kind: Kind,
+    pub(super) stamp: Stamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) page: Option<String>,
+    /// Why there is nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) problem: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) run: Option<Run>,
+}
+
+/// What a report tells.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Run {
+    pub(super) name: String,
+    pub(super) started: String,
+    pub(super) duration_ms: f64,
+    pub(super) model: String,
+    pub(super) target: String,
+    pub(super) profile: String,
+    pub(super) stages: String,
+    pub(super) outcome: String,
+    /// LoadGen's verdicts, objectives or reasons, in words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) remark: String,
+    pub(super) requests: u64,
+    /// Requests without an answer.
+    pub(super) unanswered: u64,
+    /// Of several stages the least and the most; of one the same twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output_tokens_per_second: Option<[f64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) requests_per_second: Option<[f64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ttft_p50_ms: Option<[f64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ttft_p99_ms: Option<[f64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tpot_p50_ms: Option<[f64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) itl_p99_ms: Option<[f64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) latency_p99_ms: Option<[f64; 2]>,
+    /// Output tokens per second over time, in percent of the most.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) curve: Vec<u8>,
+    /// The most, of a point of the curve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) curve_most: Option<f64>,
+}
+
+impl Entry {
+    /// Reads the report of a folder. What cannot be read has its reason.
+    pub(super) fn read(root: &Path, found: &Found) -> Entry {
+        let folder = root.join(&found.folder);
+        let read = match found.kind {
+            Kind::Unfinished => Err("its launcher runs, or was killed".to_owned()),
+            Kind::Run => run(&folder, found.stamp),
+            Kind::Repeats => repeats(&folder, found.stamp),
+        };
+        let Found { folder, kind, stamp, page } = found.clone();
+        match read {
+            Ok(run) => Entry { folder, kind, stamp, page, problem: None, run: Some(run) },
+            Err(problem) => Entry { folder, kind, stamp, page, problem: Some(text(&problem)), run: None },
+        }
+    }
+
+    /// Whether the row is of the folder as it is now.
+    pub(super) fn is_of(&self, found: &Found) -> bool {
+        self.kind == found.kind && self.stamp == found.stamp
+    }
+}
+
+fn run(folder: &Path, stamp: Stamp) -> Result<Run, String> {
+    let report: Report = read(&folder.join("report.json"), stamp)?;
+    let format = report.format.as_str();
+    // Later versions keep the names that are read here, or have rows without them.
+    let (ours, _) = FORMAT.rsplit_once('/').unwrap_or((FORMAT, ""));
+    if !format.strip_prefix(ours).is_some_and(|it| it.starts_with('/')) {
+        return Err(format!("report.json is not of benchwright: its format is {format:?}"));
+    }
+    let tests = report.workload.loadgen.as_ref().and_then(|_| tests(folder));
+    Ok(report.row(tests))
+}
+
+/// `None` where the summary cannot be read.
+fn tests(folder: &Path) -> Option<String> {
+    let path = folder.join("summary.json");
+    let stamp = Stamp { bytes: path.metadata().ok()?.len(), modified_ms: 0 };
+    let summary: Summary = read(&path, stamp).ok()?;
+    let tests = summary.tests.iter().map(|it| format!("{} {}", it.scenario, it.result));
+    Some(listed(tests.collect()))
+}
+
+/// Of a series of runs of one load; each of them has a row of its own.
+fn repeats(folder: &Path, stamp: Stamp) -> Result<Run, String> {
+    let repeats: Repeats = read(&folder.join("repeats.json"), stamp)?;
+    let first = repeats.runs.first();
+    let stages = repeats.stages.into_iter().map(|it| it.name).collect();
+    Ok(Run {
+        name: text(&repeats.run.name),
+        started: first.map_or_else(String::new, |it| text(&it.started)),
+        model: text(&repeats.model),
+        stages: listed(stages),
+        outcome: text(&repeats.outcome),
+        remark: format!("{} runs of one load", repeats.runs.len()),
+        ..Run::default()
+    })
+}
+
+fn read<T: DeserializeOwned>(path: &Path, stamp: Stamp) -> Result<T, String> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if stamp.bytes > MAX_REPORT {
+        return Err(format!("{name} has {} bytes, more than the {MAX_REPORT} that are read", stamp.bytes));
+    }
+    let content = || -> io::Result<Vec<u8>> {
+        let mut content = Vec::new();
+        // It may have grown since.
+        File::open(path)?.take(MAX_REPORT).read_to_end(&mut content)?;
+        Ok(content)
+    };
+    let content = content().map_err(|error| format!("{name} cannot be read: {error}"))?;
+    serde_json::from_slice(&content).map_err(|error| format!("{name} cannot be read: {error}"))
+}
+
+/// A text from outside on one line, and not too long.
+fn text(text: &str) -> String {
+    let line = one_line(text);
+    match line.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}
+
+/// The first names, and how many there are.
+fn listed(names: Vec<String>) -> String {
+    let count = names.len();
+    let first: Vec<String> = names.iter().take(MAX_NAMES).map(|it| text(it)).collect();
+    if count > MAX_NAMES { format!("{} ... ({count})", first.join(", ")) } else { first.join(", ") }
+}
+
+/// The parts of `report.json` that are read.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Report {
+    format: String,
+    run: Name,
+    model: String,
+    started: String,
+    outcome: String,
+    reasons: Vec<Reason>,
+    objectives: Vec<Objective>,
+    figures: Figures,
+    stages: Vec<Stage>,
+    time_series: Option<Series>,
+    resolved_run: Resolved,
+    workload: Workload,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Name {
+    name: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Reason {
+    reason: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Objective {
+    met: Value,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Stage {
+    name: String,
+    figures: Figures,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Figures {
+    requests: u64,
+    succeeded: u64,
+    duration_ms: f64,
+    throughput: Option<Throughput>,
+    ttft_ms: Option<Percentiles>,
+    tpot_ms: Option<Percentiles>,
+    itl_ms: Option<Percentiles>,
+    latency_ms: Option<Percentiles>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Throughput {
+    requests_per_second: Option<f64>,
+    output_tokens_per_second: Option<f64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Percentiles {
+    p50: Option<f64>,
+    p99: Option<f64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Series {
+    bin_ms: f64,
+    output_tokens: Vec<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Resolved {
+    endpoint: Value,
+    profile_source: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Workload {
+    loadgen: Option<Value>,
+}
+
+/// The parts of `summary.json` of LoadGen tests.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Summary {
+    tests: Vec<Test>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Test {
+    scenario: String,
+    result: String,
+}
+
+/// The parts of `repeats.json`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Repeats {
+    run: Name,
+    model: String,
+    outcome: String,
+    runs: Vec<Repeat>,
+    stages: Vec<Name>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Repeat {
+    started: String,
+}
+
+impl Report {
+    /// `tests`: LoadGen's verdicts.
+    fn row(&self, tests: Option<String>) -> Run {
+        let endpoint = &self.resolved_run.endpoint;
+        let target = endpoint.get("url").and_then(Value::as_str).unwrap_or(match endpoint.get("simulator") {
+            Some(_) => "simulator",
+            None => "",
+        });
+        let met = self.objectives.iter().filter(|it| it.met == "True").count();
+        let objectives = Some(format!("{met} of {} objectives met", self.objectives.len()));
+        let objectives = objectives.filter(|_| !self.objectives.is_empty());
+        let reasons = self.reasons.iter().map(|it| it.reason.clone()).filter(|it| it != "RunSucceeded").collect();
+        let remarks = [tests, objectives, Some(listed(reasons)).filter(|it| !it.is_empty())];
+        let rate = |of: fn(&Throughput) -> Option<f64>| self.range(|it| of(it.throughput.as_ref()?));
+        let (curve, curve_most) = self.time_series.as_ref().and_then(curve).unzip();
+        Run {
+            name: text(&self.run.name),
+            started: text(&self.started),
+            duration_ms: significant(self.figures.duration_ms),
+            model: text(&self.model),
+            target: text(target),
+            profile: text(&self.resolved_run.profile_source),
+            stages: listed(self.stages.iter().map(|it| it.name.clone()).collect()),
+            outcome: text(&self.outcome),
+            remark: text(&remarks.into_iter().flatten().collect::<Vec<_>>().join("; ")),
+            requests: self.figures.requests,
+            unanswered: self.figures.requests.saturating_sub(self.figures.succeeded),
+            output_tokens_per_second: rate(|it| it.output_tokens_per_second),
+            requests_per_second: rate(|it| it.requests_per_second),
+            ttft_p50_ms: self.range(|it| it.ttft_ms.as_ref()?.p50),
+            ttft_p99_ms: self.range(|it| it.ttft_ms.as_ref()?.p99),
+            tpot_p50_ms: self.range(|it| it.tpot_ms.as_ref()?.p50),
+            itl_p99_ms: self.range(|it| it.itl_ms.as_ref()?.p99),
+            latency_p99_ms: self.range(|it| it.latency_ms.as_ref()?.p99),
+            curve: curve.unwrap_or_default(),
+            curve_most,
+        }
+    }
+
+    /// The least and the most of all stages.
+    fn range(&self, of: impl Fn(&Figures) -> Option<f64>) -> Option<[f64; 2]> {
+        let values = self.stages.iter().filter_map(|it| of(&it.figures)).filter(|it| it.is_finite()).map(significant);
+        values.fold(None, |range, it| {
+            Some(range.map_or([it, it], |[least, most]: [f64; 2]| [least.min(it), most.max(it)]))
+        })
+    }
+}
+
+/// Tokens per second of at most [`POINTS`] equal parts of the run, in percent of the most, and the most. `None` without tokens.
+fn curve(series: &Series) -> Option<(Vec<u8>, f64)> {
+    let bins = &series.output_tokens;
+    let width = bins.len().div_ceil(POINTS).max(1);
+    let rates: Vec<f64> = bins
+        .chunks(width)
+        .map(|it| it.iter().map(|it| *it as f64).sum::<f64>() / (it.len() as f64 * series.bin_ms / 1e3))
+        .collect();
+    let most = rates.iter().copied().filter(|it| it.is_finite()).fold(0.0, f64::max);
+    // The cast saturates, and takes what is no number for 0.
+    (most > 0.0).then(|| (rates.iter().map(|it| (it / most * HEIGHT).round() as u8).collect(), significant(most)))
+}
+
+/// Rounded to four digits: a page with thousands of rows has no use for more.
+fn significant(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_has_at_most_so_many_points_and_ends_at_its_most() {
+        let of = |tokens: &[u64]| curve(&Series { bin_ms: 500.0, output_tokens: tokens.to_vec() });
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[0, 0]), None);
+        assert_eq!(of(&[5, 10, 0]), Some((vec![50, 100, 0], 20.0)));
+        let long: Vec<u64> = (0..240).collect();
+        let (points, most) = of(&long).unwrap();
+        assert!(points.len() <= POINTS && points.is_sorted() && points.last() == Some(&100), "{points:?}");
+        assert!((most - 471.0).abs() < 1.0, "{most}");
+        assert_eq!(curve(&Series { bin_ms: 0.0, output_tokens: vec![1] }), None);
+    }
+
+    #[test]
+    fn numbers_have_four_digits_and_names_a_bound() {
+        assert_eq!([0.0, 12.34567, 123_456.0, f64::NAN].map(significant), [0.0, 12.35, 123_500.0, 0.0]);
+        assert_eq!(listed((0..7).map(|it| it.to_string()).collect()), "0, 1, 2, 3, 4 ... (7)");
+        assert_eq!(text(&"\u{e4}".repeat(200)).chars().count(), MAX_TEXT + 3);
+    }
+}

@@ -1,0 +1,196 @@
+//! [I/O] `index.html`: a page of all runs below a root, in one file that needs neither a server nor a network.
+//!
+//! The rows are data (JSON, a line each), which the page's script shows. They are also what the next update begins with: it looks at all
+//! folders, but reads the reports of those alone that are new or were written again. So an update costs a look at each folder,
+//! and the page mends itself when folders come and go behind its back.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{self, BufRead as _, BufReader, Read as _, Write},
+    path::Path,
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    entry::{Entry, Run},
+    folders::{Folders, Kind},
+};
+use crate::{TOOL_VERSION, whole_file::write_whole};
+
+/// The name of the file.
+const FILE_NAME: &str = "index.html";
+/// Rows of a page; the oldest runs are left out.
+const MAX_ROWS: usize = 10_000;
+/// More than this of a page is not read again.
+const MAX_PAGE: u64 = 128 << 20;
+/// The longest line of it. A row has about 700 bytes; one of texts at their bounds, all of letters that are escaped, 20,000.
+const MAX_LINE: u64 = 64 << 10;
+
+/// Begins the rows. A release with other rows has another format, and reads all reports again.
+const BEGIN: &str = r#"<script type="application/json" id="runs" data-format="benchwright.dev/index/v1">"#;
+const END: &str = "</script>";
+
+/// What stands around the rows. Texts in `%` are replaced.
+const FRAME: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// What an update came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Rows of the page.
+    pub rows: usize,
+    /// Reports that were read.
+    pub read: usize,
+    /// New folders whose reports are still to be read.
+    pub unread: usize,
+    /// The oldest runs, which have no rows.
+    pub left_out: usize,
+}
+
+/// Brings the page up to date, and reads at most `max_read` reports for it, the newest first. The caller keeps others from doing the
+/// same meanwhile.
+pub(super) fn update(root: &Path, max_read: usize) -> io::Result<Rebuilt> {
+    let Folders { mut found, others, more } = Folders::below(root)?;
+    // Newest first: what is left out or unread is old.
+    found.sort_by(|one, other| (other.stamp.modified_ms, &other.folder).cmp(&(one.stamp.modified_ms, &one.folder)));
+    let left_out = found.len().saturating_sub(MAX_ROWS);
+    found.truncate(MAX_ROWS);
+    let mut known = entries(&root.join(FILE_NAME));
+    let (mut read, mut unread) = (0, 0);
+    let mut rows = Vec::with_capacity(found.len());
+    for it in &found {
+        match known.remove(&it.folder).filter(|entry| entry.is_of(it)) {
+            // A page may have come since.
+            Some(entry) => rows.push(Entry { page: it.page.clone(), ..entry }),
+            None if read < max_read || it.kind == Kind::Unfinished => {
+                read += usize::from(it.kind != Kind::Unfinished);
+                rows.push(Entry::read(root, it));
+            }
+            None => unread += 1,
+        }
+    }
+    rows.sort_by(|one, other| (begun_ms(other), &other.folder).cmp(&(begun_ms(one), &one.folder)));
+    let rebuilt = Rebuilt { rows: rows.len(), read, unread, left_out };
+    let notes = notes(rebuilt, others, more);
+    write_whole(&root.join(FILE_NAME), |file| write(&rows, &notes, file))?;
+    Ok(rebuilt)
+}
+
+/// When a run began; of what does not tell it, when its file was written.
+fn begun_ms(entry: &Entry) -> i64 {
+    let started = entry.run.as_ref().and_then(|Run { started, .. }| started.parse::<Timestamp>().ok());
+    started.map_or_else(|| i64::try_from(entry.stamp.modified_ms).unwrap_or(i64::MAX), Timestamp::as_millisecond)
+}
+
+/// What the page says beside its rows.
+fn notes(rebuilt: Rebuilt, others: u64, more: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    match others {
+        0 => {}
+        1 => notes.push("One folder is no result of benchwright, and has no row.".to_owned()),
+        _ => notes.push(format!("{others} folders are no results of benchwright, and have no row.")),
+    }
+    if rebuilt.unread > 0 {
+        notes.push(format!("{} folders have not been read yet: benchwright index reads them.", rebuilt.unread));
+    }
+    if rebuilt.left_out > 0 {
+        notes.push(format!("The {} oldest folders have no row: a page has {MAX_ROWS}.", rebuilt.left_out));
+    }
+    if more {
+        notes.push("There are more folders than are looked at.".to_owned());
+    }
+    notes
+}
+
+/// The rows of a page by their folders; none where there is no page, or one of another format.
+fn entries(page: &Path) -> HashMap<String, Entry> {
+    let read = || -> io::Result<HashMap<String, Entry>> {
+        let mut lines = BufReader::new(File::open(page)?.take(MAX_PAGE));
+        let (mut entries, mut begun) = (HashMap::new(), false);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            if lines.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
+                return Ok(entries);
+            }
+            let text = line.trim_ascii_end();
+            if !begun {
+                begun = text == BEGIN.as_bytes();
+            } else if text == END.as_bytes() {
+                return Ok(entries);
+            } else {
+                // The last row has no comma; brackets and what was damaged are no rows.
+                let row = text.strip_suffix(b",").unwrap_or(text);
+                if let Ok(entry) = serde_json::from_slice::<Entry>(row) {
+                    entries.insert(entry.folder.clone(), entry);
+                }
+            }
+        }
+    };
+    // Without the page all reports are read again.
+    read().unwrap_or_default()
+}
+
+fn write(rows: &[Entry], notes: &[String], to: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    let policy = format!(
+        "default-src 'none'; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'",
+        digest(STYLE),
+        digest(SCRIPT)
+    );
+    let notes: String = notes.iter().map(|it| format!("<p>{it}</p>\n")).collect();
+    let (head, tail) = FRAME.split_once("%rows%").unwrap_or((FRAME, ""));
+    let head = head.replace("%policy%", &policy).replace("%notes%", &notes).replace("%release%", TOOL_VERSION);
+    to.write_all(head.replace("%style%", STYLE).as_bytes())?;
+    writeln!(to, "{BEGIN}\n[")?;
+    for (index, row) in rows.iter().enumerate() {
+        let comma = if index + 1 < rows.len() { "," } else { "" };
+        writeln!(to, "{}{comma}", embedded(&serde_json::to_string(row)?))?;
+    }
+    writeln!(to, "]\n{END}")?;
+    to.write_all(tail.replace("%script%", SCRIPT).as_bytes())
+}
+
+/// JSON within HTML: nothing in it ends the element, and no line of JavaScript ends in it. Outside of strings JSON has none of these.
+fn embedded(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    for letter in json.chars() {
+        match letter {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => safe.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            it => safe.push(it),
+        }
+    }
+    safe
+}
+
+/// What a policy names an element by.
+fn digest(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_ends_the_element_of_the_rows() {
+        let hostile = r#"{"folder":"</script><script>alert(1)</script><!--&\u2028"}"#;
+        let safe = embedded(hostile);
+        assert!(!safe.contains(['<', '>', '&']), "{safe}");
+        let (before, after): (serde_json::Value, serde_json::Value) =
+            (serde_json::from_str(hostile).unwrap(), serde_json::from_str(&safe).unwrap());
+        assert_eq!(before, after);
+    }
+
+    #[test]
+    fn style_and_script_do_not_end_their_elements() {
+        assert!(!SCRIPT.contains("</") && !STYLE.contains("</"));
+        let places = ["policy", "style", "notes", "release", "rows", "script"];
+        assert!(places.iter().all(|it| FRAME.matches(&format!("%{it}%")).count() == 1), "{FRAME}");
+        assert!(!SCRIPT.contains("innerHTML") && !SCRIPT.contains("eval("));
+    }
+}
