@@ -159,9 +159,9 @@ fn a_limit_that_is_none_says_why() {
         );
         spec(&text, &[&expected]);
     };
-    limit("-1s", "\"-1s\"; that is negative: ");
-    limit("NaN", "\"NaN\"; that is not a number: ");
-    limit("5 parsecs", "\"5 parsecs\"; the unit parsecs is not known: ");
+    limit("-1s", "\"-1s\"; that is negative; ");
+    limit("NaN", "\"NaN\"; that is not a number; ");
+    limit("5 parsecs", "\"5 parsecs\"; the unit parsecs is not known; ");
     limit("soon", "\"soon\"; ");
 }
 

@@ -64,7 +64,7 @@ pub(super) fn of(schema: &Value, node: &Node) -> String {
             Content::Scalar(_, written) if pattern == Some(super::LIMIT) => limit_fault(written),
             _ => None,
         };
-        let fault = fault.map_or_else(String::new, |it| format!("{it}: "));
+        let fault = fault.map_or_else(String::new, |it| format!("{it}; "));
         return format!("{fault}{words}{}", most.filter(|_| long).unwrap_or_default());
     }
     match schema["type"].as_str() {

@@ -11,6 +11,10 @@ use crate::{
 /// The most stages of all pairs whose figures are listed in full: a comment of GitHub has 65,536 letters, and a stage takes up to 5,000.
 const MOST_STAGES: usize = 10;
 
+/// The most bytes of the page: it fits into a comment.
+const MOST_BYTES: usize = 60_000;
+const REST: &str = "\n\nThe rest stands in the JSON, and in the table on stdout.\n";
+
 /// The page.
 pub fn markdown(comparison: &Comparison) -> String {
     let mut page = String::from("## Comparison of benchmark runs\n\n");
@@ -26,7 +30,17 @@ pub fn markdown(comparison: &Comparison) -> String {
         page.push_str(&pair(it, &mut shown));
     }
     page.push_str(&format!("\n{}\n", cell(&rows::legend(comparison))));
-    page
+    bounded(page)
+}
+
+/// Cut at the end of a line.
+fn bounded(page: String) -> String {
+    if page.len() <= MOST_BYTES {
+        return page;
+    }
+    let end = page.floor_char_boundary(MOST_BYTES - REST.len());
+    let end = page[..end].rfind('\n').unwrap_or(end);
+    format!("{}{REST}", &page[..end])
 }
 
 fn pair(pair: &PairDocument, shown: &mut usize) -> String {

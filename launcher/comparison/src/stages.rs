@@ -42,12 +42,26 @@ fn alone(run: &str, stage: &StageDocument, has_namesake: bool, missing_in: &str)
     UnmatchedDocument { run: run.to_owned(), stage: stage.name.clone(), why }
 }
 
-/// A load without its length: a longer stage has the same load.
+/// How long a stage is; empty for a burst.
+pub(crate) fn length(load: &Load) -> String {
+    let value = serde_json::to_value(load).unwrap_or_default();
+    let fields = value.as_object().into_iter().flatten().flat_map(|(kind, load)| {
+        let fields = load.as_object().into_iter().flatten();
+        fields.filter(move |(name, _)| is_length(kind, name)).map(|(name, value)| format!("{name} {value}"))
+    });
+    fields.collect::<Vec<_>>().join(", ")
+}
+
+fn is_length(kind: &str, field: &str) -> bool {
+    kind != "burst" && matches!(field, "duration" | "count")
+}
+
+/// A load without its length: a longer stage has the same load. Of a burst the number of requests is the load.
 pub(crate) fn shape(load: &Load) -> Value {
     let mut shape = serde_json::to_value(load).unwrap_or_default();
-    for kind in shape.as_object_mut().into_iter().flat_map(|it| it.values_mut()) {
-        if let Some(fields) = kind.as_object_mut() {
-            fields.retain(|name, _| name != "duration" && name != "count");
+    for (kind, load) in shape.as_object_mut().into_iter().flatten() {
+        if let Some(fields) = load.as_object_mut() {
+            fields.retain(|name, _| !is_length(kind, name));
         }
     }
     shape

@@ -32,6 +32,8 @@ const MAX_ROWS: usize = 30;
 const MAX_REASONS: usize = 10;
 /// The longest text from outside, in letters.
 const MAX_TEXT: usize = 200;
+/// The longest remark, in letters.
+const MAX_REMARK: usize = 600;
 
 /// The text of `comment.md`.
 pub fn render(report: &Report<'_>) -> String {
@@ -41,6 +43,7 @@ pub fn render(report: &Report<'_>) -> String {
     tests(report, &mut comment);
     stages(report.analysis, &mut comment);
     sureness(report.analysis, &mut comment);
+    doubts(report.analysis, &mut comment);
     foot(report, &mut comment);
     bounded(comment)
 }
@@ -51,8 +54,8 @@ fn head(report: &Report<'_>, to: &mut String) {
     let goals = text::goals(analysis).map(|it| format!("; {}", it.text)).unwrap_or_default();
     line(to, &format!("### {}: {}{objectives}{goals}\n", code(&run.run.title()), analysis.verdict.outcome.name()));
     let (model, target, profile) = (code(&analysis.model), code(run.endpoint.name()), code(&text::profile(run)));
-    let duration = time(analysis.all.duration);
-    line(to, &format!("Model {model} at {target}, profile {profile}, from {} for {duration}.\n", analysis.started));
+    let (started, duration) = (analysis.started.strftime("%Y-%m-%d %H:%M:%S UTC"), time(analysis.all.duration));
+    line(to, &format!("Model {model} at {target}, profile {profile}, from {started} for {duration}.\n"));
     if analysis.verdict.outcome != Outcome::Passed {
         for reason in analysis.verdict.reasons.iter().take(MAX_REASONS) {
             let message =
@@ -65,6 +68,20 @@ fn head(report: &Report<'_>, to: &mut String) {
     if analysis.partial {
         line(to, "The run was stopped before all its requests had ended.\n");
     }
+}
+
+/// What the launcher doubts of its own figures, or of the load.
+fn doubts(analysis: &Analysis, to: &mut String) {
+    let remarks = &analysis.judgement.remarks;
+    if remarks.is_empty() {
+        return;
+    }
+    line(to, "What is in doubt:\n");
+    for remark in remarks.iter().take(MAX_REASONS) {
+        line(to, &format!("- {}", shortened(remark, MAX_REMARK)));
+    }
+    left_out(remarks.len(), MAX_REASONS, "remarks", to);
+    to.push('\n');
 }
 
 fn objectives(analysis: &Analysis, to: &mut String) {
@@ -202,9 +219,13 @@ fn code(text: &str) -> String {
 
 /// A text on one line, not too long, of which no letter has a meaning in Markdown or HTML.
 fn plain(text: &str) -> String {
+    shortened(text, MAX_TEXT)
+}
+
+fn shortened(text: &str, most: usize) -> String {
     let line = one_line(text);
     let mut shown = String::new();
-    for letter in line.chars().take(MAX_TEXT) {
+    for letter in line.chars().take(most) {
         match letter {
             // GitHub makes a link of what begins with www and a point.
             '.' if !shown.to_ascii_lowercase().ends_with("www") => shown.push('.'),
@@ -215,7 +236,7 @@ fn plain(text: &str) -> String {
             it => shown.push(it),
         }
     }
-    if line.chars().nth(MAX_TEXT).is_some() {
+    if line.chars().nth(most).is_some() {
         shown.push_str("...");
     }
     shown

@@ -4,12 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use engine::user_file;
-use launcher::console;
-use report::{PAGE_FILE_NAME, baseline::MAX_BASELINE_BYTES, json::ReportDocument, write_whole};
-
-/// The file of a results folder that pages are made of.
-const REPORT: &str = "report.json";
+use launcher::{console, report_file};
+use report::{PAGE_FILE_NAME, write_whole};
 
 #[derive(Args)]
 pub(crate) struct PageArgs {
@@ -21,11 +17,7 @@ pub(crate) struct PageArgs {
 }
 
 pub(crate) fn run(args: &PageArgs) -> anyhow::Result<()> {
-    let path = if args.path.is_dir() { args.path.join(REPORT) } else { args.path.clone() };
-    let shown = path.display();
-    let text = user_file::read_text(&path, MAX_BASELINE_BYTES)
-        .with_context(|| format!("cannot read {shown}; give the results folder of a finished run, or its {REPORT}"))?;
-    let document = ReportDocument::read(&text).with_context(|| format!("cannot make a page of {shown}"))?;
+    let (path, document) = report_file::read(&args.path)?;
     let page = page::run::render(&document)?;
     let beside = || path.parent().unwrap_or(Path::new(".")).join(PAGE_FILE_NAME);
     let to = args.output.clone().unwrap_or_else(beside);

@@ -25,7 +25,8 @@ fn started(folder: &Folder, before: &str, seconds: u32) -> Child {
 fn names(folder: &Folder) -> Vec<String> {
     let entries = fs::read_dir(folder.path("results")).unwrap();
     let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.filter(|it| it != "latest" && it != "index.md").collect();
+    let mut names: Vec<String> =
+        names.filter(|it| !matches!(it.as_str(), "latest" | "index.md" | "index.html")).collect();
     names.sort();
     names
 }

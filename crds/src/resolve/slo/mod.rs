@@ -229,7 +229,7 @@ fn limit(unit: MetricUnit, found: &AnyValue) -> Result<FigureValue, String> {
     let (most, remedy) = match unit {
         MetricUnit::Time => {
             let no_unit = || text.parse::<f64>().ok().map(|_| "the unit is missing".to_owned());
-            let fault = limit_fault(&text).or_else(no_unit).map_or_else(String::new, |it| format!("{it}: "));
+            let fault = limit_fault(&text).or_else(no_unit).map_or_else(String::new, |it| format!("{it}; "));
             let time = text.parse::<Span>().map_err(|_| format!("is {shown}; {fault}{TIME_REMEDY}"))?;
             let most = std::time::Duration::from_secs(MAX_TIME_SECONDS);
             return match time.0.is_zero() || time.0 > most {
@@ -244,7 +244,7 @@ fn limit(unit: MetricUnit, found: &AnyValue) -> Result<FigureValue, String> {
         Ok(number) if (0.0..=most).contains(&number) => Ok(FigureValue::Number(number)),
         _ => {
             let has_unit = || text.parse::<Span>().ok().map(|_| "that has a unit".to_owned());
-            let fault = limit_fault(&text).or_else(has_unit).map_or_else(String::new, |it| format!("{it}: "));
+            let fault = limit_fault(&text).or_else(has_unit).map_or_else(String::new, |it| format!("{it}; "));
             Err(format!("is {shown}; {fault}{remedy}"))
         }
     }

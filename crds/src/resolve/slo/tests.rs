@@ -141,18 +141,18 @@ fn a_limit_that_is_refused_says_why() {
     let told = |objective: Value| objectives(&[objective]).unwrap_err().join("\n");
     let time = |limit: &str| told(json!({"metric": "ttft", "stat": "p99", "max": limit}));
     for (limit, fault) in [
-        ("-1s", "that is negative: write"),
-        ("NaN", "that is not a number: write"),
-        ("5 parsecs", "the unit parsecs is not known: write"),
-        ("500", "the unit is missing: write"),
+        ("-1s", "that is negative; write"),
+        ("NaN", "that is not a number; write"),
+        ("5 parsecs", "the unit parsecs is not known; write"),
+        ("500", "the unit is missing; write"),
         ("0s", "; write"),
     ] {
         assert!(time(limit).contains(fault), "{}", time(limit));
     }
     let rate = told(json!({"metric": "requestsPerSecond", "min": "500ms"}));
-    assert!(rate.contains("that has a unit: write a number"), "{rate}");
+    assert!(rate.contains("that has a unit; write a number"), "{rate}");
     let rate = told(json!({"metric": "requestsPerSecond", "min": -1}));
-    assert!(rate.contains("min: is -1; that is negative: write"), "{rate}");
+    assert!(rate.contains("min: is -1; that is negative; write"), "{rate}");
 }
 
 #[test]

@@ -121,9 +121,13 @@ fn cancelled(evidence: &Evidence<'_>) -> Reason {
 
 fn deadline(evidence: &Evidence<'_>) -> Reason {
     let all = evidence.all;
+    let open = match all.cancelled {
+        0 => "the load had not ended".to_owned(),
+        open => format!("{open} of {} requests had not ended", all.requests),
+    };
     let message = format!(
-        "at the deadline of {}, {} of {} requests had not ended; raise execution.deadlines.runSeconds, or shorten the profile",
-        evidence.run.run_deadline, all.cancelled, all.requests
+        "at the deadline of {}, {open}; raise execution.deadlines.runSeconds, or shorten the profile",
+        evidence.run.run_deadline
     );
     Reason { name: LauncherReason::DeadlineExceeded, message }
 }

@@ -5,7 +5,7 @@ use report::json::{FiguresDocument, StageDocument, Statistics};
 use workload_profiles::workload::Load;
 
 use super::{Remark, Severity, paths};
-use crate::stages::shape;
+use crate::stages::{self, shape};
 
 /// Mean lengths that differ by this share are worth a note.
 const LENGTHS_APART: f64 = 0.05;
@@ -16,6 +16,7 @@ pub(super) fn of_stages(base: &StageDocument, other: &StageDocument) -> Vec<Rema
     let mut found = Vec::new();
     found.extend(not_run(base, other));
     found.extend(load(base, other));
+    found.extend(length(base, other));
     let is_loadgen = [base, other].iter().any(|it| matches!(it.load, Load::LoadGen { .. }));
     let loadgen = "these are the figures of its requests; what LoadGen computed of them stands in summary.json, and has no interval";
     found.extend(is_loadgen.then(|| Remark::new(Severity::Note, "LoadGen", "", "", loadgen)));
@@ -39,6 +40,13 @@ fn load(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
     let [base, other] = [text(|it| format!("{} {}", it.path, it.base)), text(|it| format!("{} {}", it.path, it.other))];
     let meaning = "the load differs, so that the differences are of the load too; give both runs the same load, unless it is what is compared";
     (!changes.is_empty()).then(|| Remark::new(Severity::Note, "load", base, other, meaning))
+}
+
+fn length(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
+    let (one, two) = (stages::length(&base.load), stages::length(&other.load));
+    let meaning =
+        "the longer an open loop overloads a server, the slower are its answers; give both runs stages of one length";
+    (one != two).then(|| Remark::new(Severity::Note, "length", one, two, meaning))
 }
 
 /// An interval assumes that nothing changes but by chance.

@@ -85,3 +85,12 @@ fn what_cannot_be_compared_is_inconclusive() {
     let found = gate(&base, &two, None, &[]);
     assert!(found.outcome == GateOutcome::Inconclusive && found.reasons[0].contains("has no partner"), "{found:?}");
 }
+
+#[test]
+fn without_a_latency_nothing_passes() {
+    // Some values are too few for any interval, and no failure is found either.
+    let few = |seed| run_of(Server::default(), 12, seed);
+    let found = gate(&few(1), &few(2), None, &[]);
+    assert_eq!(found.outcome, GateOutcome::Inconclusive, "{found:?}");
+    assert!(found.reasons.iter().any(|it| it.ends_with("stage r10: no latency can be decided")), "{found:?}");
+}

@@ -162,3 +162,28 @@ fn the_verdicts_of_loadgen_stand_side_by_side() {
     let alone = pair(&with(1, "VALID", 98.5), &run(Server::default(), 2));
     assert!(alone.pairs[0].remarks.iter().all(|it| !it.label.starts_with("LoadGen test")));
 }
+
+#[test]
+fn the_length_of_a_stage_and_the_size_of_a_burst_are_said() {
+    let base = serde_json::to_value(&run(Server::default(), 1).stages[0].load).unwrap();
+    let kind = base.as_object().unwrap().keys().next().unwrap().clone();
+    let longer = remark("length", &|it| {
+        let mut load = base.clone();
+        load[&kind]["duration"] = json!("5000s");
+        load[&kind].as_object_mut().unwrap().remove("count");
+        it.stages[0].load = serde_json::from_value(load).unwrap();
+    });
+    assert!(longer.severity == Severity::Note && longer.other.contains("5000s"), "{longer:?}");
+    let burst = |count: u64| {
+        move |it: &mut ReportDocument| {
+            it.stages[0].load = serde_json::from_value(json!({"burst": {"count": count}})).unwrap();
+        }
+    };
+    let (mut base, mut other) = (run(Server::default(), 1), run(Server::default(), 2));
+    burst(40)(&mut base);
+    burst(400)(&mut other);
+    let remarks = pair(&base, &other).pairs.remove(0).remarks;
+    let load = remarks.iter().find(|it| it.label == "load").unwrap();
+    assert!(load.base.contains("40") && load.other.contains("400"), "{load:?}");
+    assert!(remarks.iter().all(|it| it.label != "length"), "{remarks:?}");
+}

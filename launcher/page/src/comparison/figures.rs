@@ -48,7 +48,7 @@ pub(super) fn of_stage(id: &str, stage: &StagePairDocument, pair: &PairDocument)
 pub(super) fn over_stages(pair: &PairDocument) -> Option<Figure> {
     let of = |name: &str, title: &mut String| {
         let places = pair.stages.iter().enumerate().filter_map(|(at, stage)| {
-            let found = stage.figures.iter().find(|it| it.figure == name)?;
+            let found = stage.figures.iter().find(|it| it.figure == name && it.interval_percent.is_some())?;
             title.clone_from(&found.title);
             point(at as f64 + 1.0, found, &stage.base)
         });
@@ -65,7 +65,7 @@ pub(super) fn over_stages(pair: &PairDocument) -> Option<Figure> {
         id: format!("differences-{}", pair.run.to_lowercase()),
         title: "Differences over the stages".into(),
         caption: format!(
-            "{} - A in percent of A, with the intervals that hold together, stage by stage in their order.",
+            "{} - A in percent of A, with the intervals that hold together, stage by stage in their order. A difference that cannot be decided is no point.",
             pair.run
         ),
         x: Axis {

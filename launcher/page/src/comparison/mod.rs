@@ -120,6 +120,7 @@ impl PairView {
             tone: match () {
                 () if verdicts().any(|it| it == Verdict::Worse) => "bad",
                 () if !grave.is_empty() => "doubt",
+                () if verdicts().all(|it| it == Verdict::CannotBeDecided) => "doubt",
                 () => "good",
             },
             counts: rows::counts(pair),

@@ -59,9 +59,19 @@ fn notes(series: &Series<'_>) -> Vec<String> {
     let verdict = series.verdict();
     let (asked, measured) = (series.asked, series.repeats.len());
     let why = (!verdict.message.is_empty()).then(|| format!("- **{}**: {}", verdict.reason, cell(&verdict.message)));
-    let partial = series.is_partial().then(|| format!("- Of {asked} runs that were asked, {measured} were measured."));
-    let left_out = series.counted().len() < measured;
-    let left_out = left_out.then(|| "- Runs whose figures do not count are in no mean and no interval.".to_owned());
+    let partial =
+        series.is_partial().then(|| format!("- Runs that were asked: {asked}; runs that were measured: {measured}."));
+    let counting = series.repeats.iter().filter(|it| analysis::repeats::counts(&it.analysis)).count();
+    let left_out = match counting {
+        0 if measured > 0 => Some(
+            "- **No run counts.** The means are those of all runs that were measured, and do not count either."
+                .to_owned(),
+        ),
+        _ if counting < measured => {
+            Some("- Runs whose figures do not count are in no mean and no interval.".to_owned())
+        }
+        _ => None,
+    };
     [why, partial, left_out].into_iter().flatten().collect()
 }
 

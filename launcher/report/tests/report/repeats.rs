@@ -128,7 +128,7 @@ fn a_series_that_ended_early_keeps_what_was_measured() {
     assert_eq!(envelope.core.summary.unwrap().mean_of_runs, Some(2));
     let page = markdown(&shown);
     assert!(
-        page.contains("Of 3 runs that were asked, 2 were measured.") && page.contains("**TargetUnavailable**"),
+        page.contains("Runs that were asked: 3; runs that were measured: 2.") && page.contains("**TargetUnavailable**"),
         "{page}"
     );
     let nothing = series(&run, &[], Some(&ending));
