@@ -11,9 +11,12 @@ pub(crate) fn time(millis: f64) -> String {
     format!("{}\u{a0}{unit}", signed(millis * per_milli))
 }
 
-/// From a time to another one, with one unit: `79.9 to 83 ms`.
+/// From a time to another one, each in the unit that fits: `79.9 to 83 ms`, `92.97 ms to 10.07 s`.
 pub(crate) fn times(low: f64, high: f64) -> String {
     let (per_milli, unit) = time_unit(high);
+    if low != 0.0 && time_unit(low).1 != unit {
+        return format!("{} to {}", time(low), time(high));
+    }
     format!("{} to {}\u{a0}{unit}", signed(low * per_milli), signed(high * per_milli))
 }
 
@@ -95,8 +98,8 @@ mod tests {
             assert_eq!(time(millis), expected.replace(' ', "\u{a0}"));
         }
         assert_eq!(
-            (times(0.8, 12_500.0), times(79.9, 83.0)),
-            ("0.0008 to 12.5\u{a0}s".to_owned(), "79.9 to 83\u{a0}ms".to_owned())
+            [times(92.97, 10_070.0), times(79.9, 83.0), times(0.0, 12_500.0)],
+            ["92.97\u{a0}ms to 10.07\u{a0}s", "79.9 to 83\u{a0}ms", "0 to 12.5\u{a0}s"].map(str::to_owned)
         );
         assert_eq!((number(12_345.6), number(1_234.6)), ("12,346".to_owned(), "1235".to_owned()));
         assert_eq!((count(12_345), count(999), count(0)), ("12,345".to_owned(), "999".to_owned(), "0".to_owned()));

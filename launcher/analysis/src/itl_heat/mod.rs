@@ -10,8 +10,12 @@ const MOST_ROWS: usize = 40;
 /// A row is at least as high as 1/16 of a power of two. A bucket of a sketch is at most 1/32 of its lower edge wide, so that no row
 /// within the buckets lies between the middles of two of them and stays empty for that reason.
 const ROWS_OF_A_DOUBLING: f64 = 16.0;
-/// The lowest row begins at this percentile: a few gaps of almost zero would else make all rows high.
-const LOWEST_PERCENT: u32 = 1;
+/// The lowest row begins at this percentile of the times above zero: a few of almost zero would else make all rows high.
+const LOWEST_PERCENT: u64 = 1;
+/// The shortest time that a sketch tells from zero, in nanoseconds. Tokens that were read together are zero apart.
+const ABOVE_ZERO: f64 = 1_024.0;
+/// The lowest row begins at 0.1 ms or above, in nanoseconds: shorter times are those of reading.
+const LEAST: f64 = 100_000.0;
 
 /// Counts of ITL by time and value.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +47,19 @@ impl ItlHeat {
     }
 }
 
+/// The percentile of the times above zero at which the lowest row begins, in nanoseconds. `None`: all are zero.
+fn shortest(all: &QuantileSketch) -> Option<f64> {
+    let above_zero = || all.counts().filter(|(nanos, _)| *nanos >= ABOVE_ZERO);
+    let count: u64 = above_zero().map(|(_, count)| count).sum();
+    let rank = (count * LOWEST_PERCENT).div_ceil(100);
+    let mut passed = 0;
+    let found = above_zero().find(|(_, count)| {
+        passed += count;
+        passed >= rank
+    });
+    found.map(|(nanos, _)| nanos)
+}
+
 /// Rows of equal height on a logarithmic scale, from the logarithm to base 2 of a number of nanoseconds.
 struct Rows {
     lowest: f64,
@@ -52,8 +69,9 @@ struct Rows {
 
 impl Rows {
     fn new(all: &QuantileSketch) -> Option<Rows> {
-        let shortest = all.percentile(LOWEST_PERCENT)?;
         let (longest, _) = all.counts().last()?;
+        let shortest = shortest(all).unwrap_or(LEAST).max(LEAST);
+        let longest = longest.max(shortest);
         let lowest = shortest.log2() - 0.5 / ROWS_OF_A_DOUBLING;
         let range = longest.log2() + 0.5 / ROWS_OF_A_DOUBLING - lowest;
         // The range of one bucket is one row, in spite of rounding.

@@ -83,6 +83,22 @@ fn a_few_gaps_of_zero_are_in_the_lowest_row() {
     assert!(found.edges.len() == 2 && found.edges[0] > ms(19), "{:?}", found.edges);
 }
 
+#[test]
+fn many_gaps_of_zero_leave_the_rows_to_the_others() {
+    // Half of the gaps are zero, a few are shorter than 0.1 ms.
+    let gaps = [vec![Duration::ZERO; 500], vec![Duration::from_micros(20); 10], vec![ms(20); 490]].concat();
+    let found = heat(&[(ms(0), gaps)]).unwrap();
+    assert!(found.edges[0] > Duration::from_micros(95) && found.edges[0] < Duration::from_micros(100), "{found:?}");
+    let of_row = |row: usize| found.counts.iter().map(|column| column[row]).sum::<u64>();
+    assert_eq!((of_row(0), of_row(found.edges.len() - 2)), (510, 490));
+}
+
+#[test]
+fn gaps_of_zero_alone_are_one_row() {
+    let found = heat(&[(ms(0), vec![Duration::ZERO; 9])]).unwrap();
+    assert_eq!((found.counts.iter().flatten().sum::<u64>(), found.edges.len()), (9, 2));
+}
+
 proptest! {
     #[test]
     fn every_gap_is_counted_once(

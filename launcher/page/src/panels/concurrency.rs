@@ -17,13 +17,13 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let server = server_series::of_server(document);
     let both = match &server {
         Ok(it) if it.running_requests.is_some() => {
-            "The server counts a request from its arrival to its last token, so that its number is a little smaller."
+            "The server's value is that of the last scrape, up to its interval old: smaller while the load rises, larger while it falls."
         }
         Ok(_) => "The server's metrics do not include its running requests.",
         Err(_) => "The run has no series of the server to compare with.",
     };
     let caption = format!("Mean number of requests under way in each bin, from sending to the end. {both}");
-    let mut figure = figure("concurrency", "Requests under way", caption, time(), quantity("Requests", ""));
+    let mut figure = figure("concurrency", "Requests under way", caption, time(document), quantity("Requests", ""));
     limits(&mut figure, document);
     figure.series.push(line("client: under way", Tone::Median, under_way));
     if let Ok(server) = server {

@@ -1,11 +1,12 @@
 //! Distribution functions of TTFT, ITL and E2E latency with confidence bands.
 
 use charts::{Figure, Interval, Place, Series, Shape, Tone};
+use crds::wording::percent;
 use report::json::{DistributionDocument, DistributionsDocument, ReportDocument};
 
 use super::{
     Content,
-    plot::{figure, logarithmic, series, share},
+    plot::{NO_SUCCESS, figure, logarithmic, series, share},
 };
 use crate::text;
 
@@ -13,6 +14,9 @@ use crate::text;
 const MAX_STAGES: usize = 6;
 /// Fewer effective values make a band wider than a quarter on each side, which says nothing.
 const FEWEST_FOR_A_BAND: f64 = 30.0;
+/// The report selects up to 118 values, every hundredth and more in the tails. With fewer points each value has its own, unless it is rarer
+/// than that.
+const FEWEST_OF_A_SELECTION: usize = 100;
 /// The share of such bands that is to hold the whole true distribution function.
 const LEVEL: f64 = 0.95;
 
@@ -36,9 +40,12 @@ struct Source<'a> {
 }
 
 pub(super) fn content(document: &ReportDocument) -> Content {
+    if document.figures.succeeded == 0 {
+        return Err(NO_SUCCESS.to_owned());
+    }
     let (sources, of) = sources(document);
     if sources.is_empty() {
-        return Err("The report has no distributions: no request succeeded, or a release without them wrote it. \
+        return Err("The report has no distributions: a release without them wrote it. \
                     The quantiles stand in the tables below."
             .to_owned());
     }
@@ -93,29 +100,59 @@ fn one(sources: &[Source<'_>], stages: usize, latency: &Latency) -> Option<Figur
         }
         _ => " The band holds the whole true curve with 95 % (Dvoretzky-Kiefer-Wolfowitz, with the effective number of values).",
     });
-    let axis = logarithmic(latency.name, "ms");
+    let zeros: f64 = told.iter().map(|(_, it)| share_of_zeros(it) * it.count as f64).sum();
+    let mut axis = logarithmic(latency.name, "ms");
+    let mut left = None;
+    if zeros > 0.0 {
+        let share = percent(zeros / count.max(1) as f64);
+        caption.push_str(&format!(" {share} of the values are 0 and lie left of the axis."));
+        let end = left_end(told.iter().map(|(_, it)| *it));
+        axis.includes.push(end);
+        left = Some(end);
+    }
     let mut figure = figure(latency.id, latency.name, caption, axis, share("Share of values"));
     for (source, distribution) in told {
-        figure.series.extend(band(source, distribution));
-        figure.series.push(curve(source, distribution));
+        figure.series.extend(band(source, distribution, left));
+        figure.series.push(curve(source, distribution, left));
     }
     Some(figure)
 }
 
-fn curve(source: &Source<'_>, distribution: &DistributionDocument) -> Series {
+/// The share of values that a logarithmic axis has no place for.
+fn share_of_zeros(distribution: &DistributionDocument) -> f64 {
     let points = distribution.ms.0.iter().zip(&distribution.share.0);
-    let places: Vec<Place> = points.map(|(ms, share)| Place { x: *ms, y: Some(*share) }).collect();
+    points.take_while(|(ms, _)| **ms <= 0.0).last().map_or(0.0, |(_, share)| *share)
+}
+
+/// The power of ten at or below every value above zero: where a label of the axis is.
+fn left_end<'a>(distributions: impl Iterator<Item = &'a DistributionDocument>) -> f64 {
+    let least = distributions.flat_map(|it| &it.ms.0).copied().filter(|it| *it > 0.0).reduce(f64::min);
+    10_f64.powf(least.unwrap_or(1.0).log10().floor())
+}
+
+/// Values in milliseconds and their shares. The zeros stand at `left`, where the axis begins.
+fn points(distribution: &DistributionDocument, left: Option<f64>) -> impl Iterator<Item = (f64, f64)> + '_ {
+    let zeros = left.map(|it| (it, share_of_zeros(distribution))).filter(|(_, share)| *share > 0.0);
+    let above = distribution.ms.0.iter().copied().zip(distribution.share.0.iter().copied()).filter(|(ms, _)| *ms > 0.0);
+    zeros.into_iter().chain(above)
+}
+
+fn curve(source: &Source<'_>, distribution: &DistributionDocument, left: Option<f64>) -> Series {
+    let places: Vec<Place> = points(distribution, left).map(|(x, share)| Place { x, y: Some(share) }).collect();
     // Every value has its point unless the points are a selection, between which the true curve lies somewhere.
-    let is_whole = places.len() as u64 >= distribution.count;
+    let number = distribution.ms.0.len();
+    let is_whole = number < FEWEST_OF_A_SELECTION || number as u64 >= distribution.count;
     let shape = if is_whole { Shape::Steps(places) } else { Shape::Line(places) };
     series(source.name, source.tone, shape)
 }
 
-fn band(source: &Source<'_>, distribution: &DistributionDocument) -> Option<Series> {
+fn band(source: &Source<'_>, distribution: &DistributionDocument, left: Option<f64>) -> Option<Series> {
     let half = half_width(distribution)?;
-    let points = distribution.ms.0.iter().zip(&distribution.share.0);
-    let intervals =
-        points.map(|(ms, share)| Interval { x: *ms, low: (share - half).max(0.0), high: (share + half).min(1.0) });
+    let intervals = points(distribution, left).map(|(x, share)| Interval {
+        x,
+        low: (share - half).max(0.0),
+        high: (share + half).min(1.0),
+    });
     // A band has the name of its line, so that a reader hides both together.
     Some(series(source.name, source.tone, Shape::Band(intervals.collect())))
 }

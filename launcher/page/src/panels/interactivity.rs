@@ -5,7 +5,7 @@ use report::json::{ReportDocument, StageDocument};
 
 use super::{
     Content,
-    plot::{figure, quantity, series},
+    plot::{NO_SUCCESS, figure, quantity, series},
 };
 
 /// Which values of two stages with the same interactivity are better.
@@ -46,6 +46,9 @@ pub(super) fn points(
     document: &ReportDocument,
     value: impl Fn(&StageDocument) -> Option<f64>,
 ) -> Result<Vec<Point>, String> {
+    if document.figures.succeeded == 0 {
+        return Err(NO_SUCCESS.to_owned());
+    }
     let speed = |stage: &StageDocument| stage.figures.interactivity.as_ref()?.median_of_inverse_tpot;
     let point = |stage: &StageDocument| {
         Some(Point { x: speed(stage)?, y: value(stage)?, range: None, label: stage.name.clone() })

@@ -22,13 +22,15 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let bins = Bins::of(of_time);
     let per_column = usize::try_from(heat.bins_per_column).unwrap_or(1).max(1);
     let heat = Heat {
-        x_edges: (0..=heat.counts.len()).map(|column| bins.begin(column * per_column)).collect(),
+        // The last column may have fewer bins.
+        x_edges: (0..=heat.counts.len()).map(|it| bins.begin((it * per_column).min(of_time.due.0.len()))).collect(),
         y_edges: heat.edges_ms.0.clone(),
         counts: heat.counts.iter().map(|it| it.0.clone()).collect(),
     };
     let caption = "Each cell counts times between two tokens of requests that succeeded, when the later token came. A second dark row above \
-                   the first one is the time of tokens that waited, for the prefill of other requests for example.";
-    let mut figure = figure("itl-heat", "ITL over time", caption, time(), logarithmic("ITL", "ms"));
+                   the first one is the time of tokens that waited, for the prefill of other requests for example. The lowest \
+                   row holds all shorter times.";
+    let mut figure = figure("itl-heat", "ITL over time", caption, time(document), logarithmic("ITL", "ms"));
     figure.series.push(series("gaps", Tone::Median, Shape::Heat(heat)));
     stage_times::mark_borders(&mut figure, document);
     Ok(vec![figure])

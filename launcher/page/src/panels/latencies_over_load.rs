@@ -1,7 +1,7 @@
 //! Quantiles of latency over the load of the stages, with their intervals, the objectives and the knee.
 
 use charts::{Figure, Mark, MarkAt, Point, Series, Shape, Tone};
-use crds::benchmark_run::{Metric, Stat};
+use crds::benchmark_run::{EVERY_STAGE, Metric, Stat};
 use report::json::{
     EstimateDocument, FiguresDocument, LatenciesDocument, ObjectiveDocument, ReportDocument, Statistics,
     UncertaintyDocument,
@@ -136,7 +136,10 @@ fn limit(objective: &ObjectiveDocument, metric: Metric) -> Option<Mark> {
     let shown = objective.metric == metric && QUANTILES.iter().any(|it| it.stat == stat);
     shown.then(|| {
         let side = if objective.bound == "max" { "at most" } else { "at least" };
-        let label = format!("{}: {} {side} {} ms", objective.name, stat.name(), objective.limit);
+        // The line goes across all loads.
+        let place = objective.stage.as_deref().filter(|it| *it != EVERY_STAGE);
+        let place = place.map(|it| format!(", in stage {it}")).unwrap_or_default();
+        let label = format!("{}: {} {side} {} ms{place}", objective.name, stat.name(), objective.limit);
         mark(MarkAt::Y(objective.limit), label)
     })
 }
@@ -145,7 +148,7 @@ fn limit(objective: &ObjectiveDocument, metric: Metric) -> Option<Mark> {
 ///
 /// It is the load with the largest power, throughput / mean time in the system: L. Kleinrock, "Power and deterministic rules of thumb for
 /// probabilistic problems in computer communications", ICC 1979. Between the lowest and the highest load alone is it a knee; at
-/// either end the loads do not show where it lies.
+/// either end the loads do not show where it lies. A power that is hardly above that of a load beside it may be noise.
 pub(super) struct Knee {
     at: Option<f64>,
     /// How it was found.
@@ -157,28 +160,42 @@ pub(super) struct Knee {
 impl Knee {
     /// Fewer loads have none between their ends.
     const FEWEST_LOADS: usize = 3;
+    /// The least ratio of its power to that of the load on each side.
+    const LEAST_RATIO: f64 = 1.05;
 
     fn of(load: &LoadLevels<'_>) -> Knee {
-        let powers: Vec<(f64, f64, &str)> = load.levels.iter().filter_map(power).collect();
-        let (Some(first), Some(last)) = (powers.first().map(|it| it.0), powers.last().map(|it| it.0)) else {
+        let mut powers: Vec<(f64, f64, &str)> = load.levels.iter().filter_map(power).collect();
+        // Of stages with one load the largest power.
+        powers.dedup_by(|next, kept| {
+            let is_same_load = next.0 == kept.0;
+            if is_same_load && next.1 > kept.1 {
+                *kept = *next;
+            }
+            is_same_load
+        });
+        let largest = (0..powers.len()).reduce(|one, other| if powers[other].1 > powers[one].1 { other } else { one });
+        let Some(largest) = largest else {
             return Knee::none("");
         };
-        let mut loads: Vec<f64> = powers.iter().map(|it| it.0).collect();
-        loads.dedup();
-        if loads.len() < Self::FEWEST_LOADS {
+        if powers.len() < Self::FEWEST_LOADS {
             return Knee::none("A knee is looked for in three loads or more.");
         }
-        let largest = powers.iter().copied().reduce(|one, other| if other.1 > one.1 { other } else { one });
-        let (at, _, name) = largest.unwrap_or((first, 0.0, ""));
         let rule = "the largest requests per second / mean E2E latency (power, Kleinrock 1979)";
-        if at == first {
+        if largest == 0 {
             return Knee::none(format!(
                 "No knee is marked: the lowest load has {rule}, so that it lies there or below."
             ));
         }
-        if at == last {
+        if largest + 1 == powers.len() {
             return Knee::none(format!(
                 "No knee is marked: the highest load has {rule}, so that it lies there or above."
+            ));
+        }
+        let (at, power, name) = powers[largest];
+        let beside = powers[largest - 1].1.max(powers[largest + 1].1);
+        if power < beside * Self::LEAST_RATIO {
+            return Knee::none(format!(
+                "No knee is marked: stage {name} has {rule}, but less than 5 % above a load beside it."
             ));
         }
         Knee {

@@ -18,7 +18,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         let caption =
             format!("{name} of the requests that succeeded, at the time of {of}. {QUANTILES_OF_BINS} {windows}");
         let axis = latency(name, times.p50.0.iter().chain(&times.p99.0).copied().flatten());
-        let mut figure = figure(id, name, caption, time(), axis);
+        let mut figure = figure(id, name, caption, time(document), axis);
         figure.series.extend(bins.quantiles(times));
         stage_times::shade_windows(&mut figure, document);
         stage_times::mark_borders(&mut figure, document);

@@ -16,7 +16,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let caption = "Requests that were due by the plan (in a closed loop: whose slot became free), that were sent, and that succeeded, per second. \
                    Where sent follows due and succeeded falls behind, the server is the limit.";
     let mut rates =
-        figure("offered-load", "Due, sent and succeeded", caption, time(), quantity("Requests", "requests/s"));
+        figure("offered-load", "Due, sent and succeeded", caption, time(document), quantity("Requests", "requests/s"));
     rates.series.push(line("due", Tone::Plan, bins.rates(&series.due)));
     rates.series.push(line("sent", Tone::Median, bins.rates(&series.sent)));
     rates.series.extend(series.ended.get("ok").map(|it| line("succeeded", Tone::Good, bins.rates(it))));
@@ -27,7 +27,8 @@ pub(super) fn content(document: &ReportDocument) -> Content {
             "How late the client sent requests after they were due, less their wait for a place of maxConcurrency. It is the client's own delay. \
              {QUANTILES_OF_BINS}"
         );
-        let mut figure = figure("send-lag", "Send lag of the client", caption, time(), quantity("Send lag", "ms"));
+        let mut figure =
+            figure("send-lag", "Send lag of the client", caption, time(document), quantity("Send lag", "ms"));
         figure.series.extend(bins.quantiles(lag));
         stage_times::mark_borders(&mut figure, document);
         figures.push(figure);

@@ -21,7 +21,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let all_ok = of_time.ended.keys().all(|it| it == OK);
     let words = if all_ok { "Every request succeeded." } else { "What each failure means stands under Errors." };
     let caption = format!("Requests that ended per second, stacked by their outcome. {words}");
-    let mut figure = figure("outcomes", "Outcomes over time", caption, time(), quantity("Ended", "requests/s"));
+    let mut figure = figure("outcomes", "Outcomes over time", caption, time(document), quantity("Ended", "requests/s"));
     let mut failures = 0;
     // Successes are the lowest bars, so that failures stand out at the top.
     let (ok, others): (Vec<_>, Vec<_>) = of_time.ended.iter().partition(|(name, _)| *name == OK);

@@ -1,6 +1,10 @@
 //! Short constructors for figures.
 
 use charts::{Axis, Figure, Mark, MarkAt, Place, Scale, Series, Shape, Tone};
+use report::json::ReportDocument;
+
+/// Why a panel of latencies has no data.
+pub(super) const NO_SUCCESS: &str = "No request succeeded.";
 
 /// A figure without series.
 pub(super) fn figure(id: &str, title: &str, caption: impl Into<String>, x: Axis, y: Axis) -> Figure {
@@ -42,13 +46,17 @@ pub(super) fn share(label: &str) -> Axis {
     Axis { label: label.to_owned(), unit: "share".to_owned(), scale: Scale::Linear, includes: vec![0.0, 1.0] }
 }
 
-/// The axis of time.
-pub(super) fn time() -> Axis {
+/// The axis of time, as long in every figure of a run: from the start to the end of the series of the client and of the servers.
+pub(super) fn time(document: &ReportDocument) -> Axis {
+    let client = document.time_series.as_ref().map(|it| it.start_ms + it.bin_ms * it.due.0.len() as f64);
+    let server = document.server_metrics.as_ref().and_then(|it| it.time_series.as_ref());
+    let server = server.map(|it| it.start_ms + it.bin_ms * it.failed_scrapes.0.len() as f64);
+    let ends = client.into_iter().chain(server).map(seconds);
     Axis {
         label: "Time since the start of the run".to_owned(),
         unit: "s".to_owned(),
         scale: Scale::Linear,
-        includes: Vec::new(),
+        includes: [0.0].into_iter().chain(ends).collect(),
     }
 }
 

@@ -36,7 +36,8 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         document.contamination.prompts,
         document.contamination.why.trim_end_matches('.')
     );
-    let mut figure = figure("prefix-hits", "Prefix cache", caption, time(), share("Prompt tokens from the cache"));
+    let mut figure =
+        figure("prefix-hits", "Prefix cache", caption, time(document), share("Prompt tokens from the cache"));
     if !by_usage.is_empty() {
         figure.series.push(series("usage of the answers, by stage", Tone::Quiet, Shape::Bars(by_usage)));
     }

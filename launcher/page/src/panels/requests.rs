@@ -27,7 +27,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         count(sample.of)
     );
     let rows = Axis { label: "Requests".to_owned(), unit: String::new(), scale: Scale::Linear, includes: Vec::new() };
-    let mut figure = figure("requests", "Requests on a time line", caption, time(), rows);
+    let mut figure = figure("requests", "Requests on a time line", caption, time(document), rows);
     figure.series.push(series("requests", Tone::Median, Shape::Requests(requests)));
     stage_times::mark_borders(&mut figure, document);
     Ok(vec![figure])

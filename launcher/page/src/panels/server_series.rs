@@ -42,7 +42,7 @@ pub(super) fn over_time(
     axis: charts::Axis,
     lines: impl IntoIterator<Item = Option<Series>>,
 ) -> Option<Figure> {
-    let mut figure = figure(id, title, caption, time(), axis);
+    let mut figure = figure(id, title, caption, time(document), axis);
     figure.series.extend(lines.into_iter().flatten());
     stage_times::mark_borders(&mut figure, document);
     (!figure.series.is_empty()).then_some(figure)

@@ -45,7 +45,7 @@ pub(super) fn words_of_windows(document: &ReportDocument) -> String {
     let steady = states.flatten().filter(|it| it.window.is_some() && it.verdict == "steady").count();
     let mut words = Vec::new();
     if document.stages.iter().any(|it| it.warm_up.is_some()) {
-        words.push("The warm-up is shaded: its requests are in no figure.".to_owned());
+        words.push("The warm-up is shaded: its requests are drawn here, and are in no number or table.".to_owned());
     }
     words.push(match (windows, steady) {
         (0, _) => "No steady state was judged.".to_owned(),
@@ -58,9 +58,13 @@ pub(super) fn words_of_windows(document: &ReportDocument) -> String {
 
 fn warm_up(document: &ReportDocument, stage: &StageDocument) -> Option<Shade> {
     let (begin, end) = span(document, stage)?;
+    let first_measured = stage.figures.first_due_ms.map_or(end, seconds);
     let to = match stage.warm_up? {
         Margin::All => end,
-        Margin::Duration(_) | Margin::Count(_) => stage.figures.first_due_ms.map_or(end, seconds),
+        Margin::Count(_) => first_measured,
+        // Without a series of the stage its begin is not known.
+        Margin::Duration(it) if begin < first_measured => (begin + it.0.as_secs_f64()).min(first_measured),
+        Margin::Duration(_) => return None,
     };
     (to > begin).then(|| Shade { from: begin, to, label: "warm-up".to_owned(), tone: Tone::Quiet })
 }

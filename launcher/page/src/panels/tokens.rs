@@ -25,7 +25,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
              arrive. There is no series of the server to compare with."
         }
     };
-    let mut both = figure("tokens", "Client and server", caption, time(), quantity("Tokens", "tokens/s"));
+    let mut both = figure("tokens", "Client and server", caption, time(document), quantity("Tokens", "tokens/s"));
     let bins = Bins::of(client);
     both.series.push(line("output, client", Tone::Median, bins.rates(&client.output_tokens)));
     both.series.extend(client.input_tokens.as_ref().map(|it| line("prompt, client", Tone::High, bins.rates(it))));
@@ -64,7 +64,8 @@ fn by_source(document: &ReportDocument, server: &ServerSeriesDocument) -> Option
     let caption = format!(
         "Tokens per second by where they came from, as the server's metrics say, added over the servers.{words}"
     );
-    let mut figure = figure("tokens-by-source", "Tokens by source", caption, time(), quantity("Tokens", "tokens/s"));
+    let mut figure =
+        figure("tokens-by-source", "Tokens by source", caption, time(document), quantity("Tokens", "tokens/s"));
     figure.series = parts;
     stage_times::mark_borders(&mut figure, document);
     Some(figure)

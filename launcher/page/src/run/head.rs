@@ -1,7 +1,7 @@
 //! The top of the page: what was measured, whether it counts, and how to repeat it.
 
-use crds::{Outcome, wording::percent};
-use report::json::{LabelsDocument, ReportDocument, StageDocument};
+use crds::{Met, Outcome, wording::percent};
+use report::json::{LabelsDocument, ObjectiveDocument, ReportDocument, StageDocument};
 use serde::Serialize;
 
 use crate::{
@@ -66,9 +66,12 @@ impl Head {
 }
 
 fn verdict(document: &ReportDocument) -> (&'static str, String) {
-    let objectives = !document.objectives.is_empty();
+    let not_met = not_met(&document.objectives);
     let (tone, words) = match document.outcome {
-        Outcome::Passed if objectives => ("good", "The measurement is valid, and every objective that decides is met."),
+        Outcome::Passed if !not_met.is_empty() => ("doubt", not_met.as_str()),
+        Outcome::Passed if !document.objectives.is_empty() => {
+            ("good", "The measurement is valid, and every objective is met.")
+        }
         Outcome::Passed => (
             "good",
             "The measurement is valid. No objective was set, so that this is no word on how fast the server is.",
@@ -85,6 +88,25 @@ fn verdict(document: &ReportDocument) -> (&'static str, String) {
             .push_str(" The run was stopped before all its requests had ended: the figures are of a part of the load.");
     }
     (tone, words)
+}
+
+/// Of a run that passed although an objective is not met; empty where all are met.
+fn not_met(objectives: &[ObjectiveDocument]) -> String {
+    let count = |met| objectives.iter().filter(|it| it.met == met).count();
+    let (missed, inconclusive) = (count(Met::False), count(Met::Inconclusive));
+    let verb = |number| if number == 1 { "is" } else { "are" };
+    let of = objectives.len();
+    let what = match (missed, inconclusive) {
+        (0, 0) => return String::new(),
+        (0, number) => format!("{number} of {of} objectives {} inconclusive", verb(number)),
+        (number, 0) => format!("{number} of {of} objectives {} missed", verb(number)),
+        (missed, inconclusive) => {
+            format!("{missed} of {of} objectives {} missed, and {inconclusive} inconclusive", verb(missed))
+        }
+    };
+    format!(
+        "The measurement is valid. {what}; spec.slo.enforcement is Report, so that this does not change the outcome."
+    )
 }
 
 fn facts(document: &ReportDocument) -> Vec<Fact> {

@@ -67,17 +67,24 @@ fn of_several(document: &ReportDocument, stages: &[StageDocument]) -> Vec<Tile> 
         Tile { name, value, detail: cut(&detail), rows: Vec::new(), tone: "" }
     };
     let span = |name, of: fn(&FiguresDocument) -> Option<&Statistics>| {
-        let p99s: Vec<(f64, f64)> = stages.iter().filter_map(|it| of(&it.figures)).map(|it| (it.p50, it.p99)).collect();
-        let least = p99s.iter().map(|it| it.0).reduce(f64::min);
-        let most = p99s.iter().map(|it| it.0).reduce(f64::max);
-        let row = |name, low: Option<f64>, high: Option<f64>| {
-            let value = low.zip(high).map_or_else(|| NOTHING.to_owned(), |(low, high)| text::times(low, high));
-            Row { name, value, interval: String::new() }
+        let all: Vec<&Statistics> = stages.iter().filter_map(|it| of(&it.figures)).collect();
+        let mut detail = if all.is_empty() { NOT_MEASURED } else { "from the fastest to the slowest stage" }.to_owned();
+        let mut row = |name, fewest: u64, value: fn(&Statistics) -> f64| {
+            // With fewer values it is the largest one.
+            let values: Vec<f64> = all.iter().filter(|it| it.count >= fewest).map(|it| value(it)).collect();
+            if values.len() < all.len() {
+                let with = if values.is_empty() {
+                    "no stage has".to_owned()
+                } else {
+                    format!("{} of {} have", values.len(), all.len())
+                };
+                detail.push_str(&format!("; {name} needs {fewest} values, which {with}"));
+            }
+            let ends = values.iter().copied().reduce(f64::min).zip(values.iter().copied().reduce(f64::max));
+            ends.map(|(low, high)| Row { name, value: text::times(low, high), interval: String::new() })
         };
-        let high = (p99s.iter().map(|it| it.1).reduce(f64::min), p99s.iter().map(|it| it.1).reduce(f64::max));
-        let detail = if p99s.is_empty() { NOT_MEASURED } else { "from the fastest to the slowest stage" };
-        let rows = if p99s.is_empty() { Vec::new() } else { vec![row("p50", least, most), row("p99", high.0, high.1)] };
-        Tile { name, value: String::new(), detail: detail.to_owned(), rows, tone: "" }
+        let rows = [row("p50", 2, |it| it.p50), row("p99", 100, |it| it.p99)].into_iter().flatten().collect();
+        Tile { name, value: String::new(), detail, rows, tone: "" }
     };
     let mut good = most("Goodput/s", |it| it.goodput.as_ref()?.good_requests_per_second);
     if good.value == NOTHING {

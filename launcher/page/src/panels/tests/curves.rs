@@ -55,6 +55,17 @@ fn the_knee_is_where_power_is_largest_between_the_ends() {
 }
 
 #[test]
+fn a_knee_that_may_be_noise_is_not_marked() {
+    // Power in requests/s per ms: 0.1, 0.104, 0.09.
+    let (at, caption) = knee(&[level(10.0, 10.0, 100.0), level(20.0, 10.4, 100.0), level(40.0, 9.0, 100.0)]);
+    assert!(at.is_none() && caption.contains("No knee is marked: stage s1"), "{caption}");
+    // A second stage with the same load is no neighbour.
+    let same = [level(10.0, 10.0, 100.0), level(20.0, 11.0, 100.0), level(20.0, 11.1, 100.0), level(40.0, 9.0, 100.0)];
+    let (at, caption) = knee(&same);
+    assert!(at == Some(20.0) && caption.contains("The knee is stage s2"), "{caption}");
+}
+
+#[test]
 fn a_knee_at_an_end_is_not_marked() {
     let (at, caption) = knee(&[level(10.0, 10.0, 100.0), level(20.0, 12.0, 300.0), level(40.0, 12.0, 900.0)]);
     assert!(at.is_none() && caption.contains("there or below"), "{caption}");
@@ -113,6 +124,48 @@ fn an_objective_on_a_quantile_is_a_line_of_its_figure() {
     let marks: Vec<_> = found.marks.iter().filter(|it| matches!(it.at, MarkAt::Y(_))).collect();
     assert_eq!((marks.len(), marks[0].at, marks[0].label.as_str()), (1, MarkAt::Y(500.0), "fast: p99 at most 500 ms"));
     assert!(figure(&document, "load", "load-e2e").marks.is_empty());
+}
+
+#[test]
+fn the_limit_of_one_stage_names_it() {
+    let mut document = full();
+    let objective = |name: &str, stage: &str| json!({"name": name, "metric": "ttft", "stat": "p99", "stage": stage, "bound": "max", "limit": 500.0, "unit": "ms", "met": "True"});
+    document["objectives"] = json!([objective("low", "r10"), objective("all", "*")]);
+    let found = figure(&read(&document), "load", "load-ttft");
+    let labels: Vec<&str> = found.marks.iter().map(|it| it.label.as_str()).collect();
+    assert_eq!(labels, ["low: p99 at most 500 ms, in stage r10", "all: p99 at most 500 ms"]);
+}
+
+/// The figure of a distribution of the only stage.
+fn distribution(count: u64, share: &[f64], ms: &[f64]) -> charts::Figure {
+    let mut document = full();
+    document["stages"][0]["distributions"]["itlMs"] = json!({"count": count, "share": share, "ms": ms});
+    figure(&read(&document), "distributions", "cdf-itl")
+}
+
+#[test]
+fn values_of_zero_stand_at_the_left_end_of_the_axis() {
+    let found = distribution(10, &[0.4, 0.5, 1.0], &[0.0, 3.0, 20.0]);
+    assert!(found.caption.ends_with(" 40 % of the values are 0 and lie left of the axis."), "{}", found.caption);
+    assert_eq!(found.x.includes, [1.0]);
+    match &found.series[0].shape {
+        Shape::Steps(places) => assert_eq!(corners(places), [(1.0, 0.4), (3.0, 0.5), (20.0, 1.0)]),
+        other => assert_eq!(format!("{other:?}"), "steps"),
+    }
+    let without = distribution(10, &[0.5, 1.0], &[3.0, 20.0]);
+    assert!(without.x.includes.is_empty() && !without.caption.contains("are 0"), "{}", without.caption);
+    let alone = distribution(10, &[1.0], &[0.0]);
+    assert!(alone.caption.contains(" 100 % of the values are 0") && values(&alone.series[0]) == [Some(1.0)]);
+}
+
+#[test]
+fn a_distribution_of_few_different_values_has_steps_and_a_selection_has_slopes() {
+    let steps = |number: u32, count: u64| {
+        let ms: Vec<f64> = (1..=number).map(f64::from).collect();
+        let share: Vec<f64> = ms.iter().map(|it| it / f64::from(number)).collect();
+        matches!(distribution(count, &share, &ms).series[0].shape, Shape::Steps(_))
+    };
+    assert_eq!([steps(5, 10_000), steps(118, 10_000), steps(110, 110)], [true, false, true]);
 }
 
 #[test]

@@ -105,13 +105,16 @@ fn a_panel_without_data_says_why() {
 #[test]
 fn a_run_without_a_success_says_so() {
     let mut document = full();
+    document["figures"]["succeeded"] = 0.into();
     document["stages"][0]["figures"]["succeeded"] = 0.into();
     for latency in ["ttftMs", "tpotMs", "itlMs", "latencyMs", "interactivity", "throughput"] {
         document["stages"][0]["figures"].as_object_mut().unwrap().remove(latency);
     }
     let document = read(&document);
     assert!(panel(&document, "load").content.unwrap_err().contains("No stage has a request that succeeded"));
-    assert!(panel(&document, "interactivity").content.unwrap_err().contains("no TPOT"));
+    for id in ["interactivity", "cost", "distributions"] {
+        assert_eq!(panel(&document, id).content.unwrap_err(), "No request succeeded.");
+    }
 }
 
 #[test]

@@ -4,7 +4,10 @@ use charts::{MarkAt, Request, Shade, Shape, Tone};
 use serde_json::json;
 
 use super::{figure, series, values};
-use crate::fixture::{Level, full, read, sweep};
+use crate::{
+    fixture::{Level, full, read, sweep},
+    panels::panels,
+};
 
 #[test]
 fn warm_up_and_steady_window_are_shaded() {
@@ -18,6 +21,30 @@ fn warm_up_and_steady_window_are_shaded() {
     );
     assert_eq!(values(series(&found, "p99")), [Some(60.0), None]);
     assert!(found.caption.contains("The steady window is shaded"), "{}", found.caption);
+}
+
+#[test]
+fn the_shade_of_a_warm_up_ends_with_its_time_and_not_with_the_first_request_after_it() {
+    let mut document = full();
+    document["stages"][0]["figures"]["firstDueMs"] = json!(350.0);
+    let end = |document: &serde_json::Value| figure(&read(document), "latency-over-time", "time-ttft").shades[0].to;
+    assert_eq!(end(&document), 0.2);
+    document["stages"][0]["warmUp"] = json!({"count": 3});
+    assert_eq!(end(&document), 0.35);
+}
+
+#[test]
+fn figures_over_time_have_one_axis_of_time() {
+    let mut document = full();
+    document["timeSeries"]["startMs"] = json!(1_000.0);
+    document["serverMetrics"]["timeSeries"]["failedScrapes"] = json!([0, 0, 0, 0, 0]);
+    let figures: Vec<_> = panels(&read(&document)).into_iter().flat_map(|it| it.content.unwrap()).collect();
+    let of_time: Vec<_> = figures.iter().filter(|it| it.x.label.starts_with("Time")).collect();
+    assert!(of_time.len() > 10);
+    for figure in of_time {
+        // The client's series ends after 2 s, that of the servers after 2.5 s.
+        assert_eq!(figure.x.includes, [0.0, 2.0, 2.5], "{}", figure.id);
+    }
 }
 
 #[test]

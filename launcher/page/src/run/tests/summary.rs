@@ -61,8 +61,21 @@ fn several_loads_have_a_row_each_and_no_pooled_latency() {
             "s0\n5 requests/s\n10\n0 %\n5\n",
             "s1\n20 requests/s\n10\n0 %\n18.5\n",
             "49 ms\n59 ms*\n",
-            "from the fastest to the slowest stage",
+            "p50\n49 to 49 ms\nfrom the fastest to the slowest stage; p99 needs 100 values, which no stage has\n",
         ],
+    );
+}
+
+#[test]
+fn a_percentile_of_few_values_is_in_no_span_of_stages() {
+    let level = |count| Level { rate: 10.0, done: 10.0, mean_ms: 90.0, count };
+    let mut document = sweep(&[level(100), level(200), level(99)]);
+    for (stage, p99) in [(0, 92.97), (1, 10_070.0), (2, 99_000.0)] {
+        document["stages"][stage]["figures"]["ttftMs"]["p99"] = p99.into();
+    }
+    check(
+        &document,
+        &["p99\n92.97 ms to 10.07 s\nfrom the fastest to the slowest stage; p99 needs 100 values, which 2 of 3 have\n"],
     );
 }
 
@@ -102,6 +115,27 @@ fn the_verdict_is_in_words_and_says_what_it_does_not_mean() {
             "SendLagTooLarge\n: the launcher sent late",
         ],
     );
+}
+
+#[test]
+fn a_missed_objective_that_is_only_reported_is_not_called_met() {
+    let mut document = older();
+    let objective = |name: &str, met: &str| json!({"name": name, "metric": "ttft", "stat": "p99", "bound": "max", "limit": 50.0, "unit": "ms", "met": met});
+    let only = "spec.slo.enforcement is Report, so that this does not change the outcome.";
+    for (objectives, words) in [
+        (json!([objective("a", "True")]), "The measurement is valid, and every objective is met.".to_owned()),
+        (json!([objective("a", "False")]), format!("The measurement is valid. 1 of 1 objectives is missed; {only}")),
+        (
+            json!([objective("a", "False"), objective("b", "False"), objective("c", "Inconclusive")]),
+            format!("The measurement is valid. 2 of 3 objectives are missed, and 1 inconclusive; {only}"),
+        ),
+    ] {
+        document["objectives"] = objectives;
+        check(&document, &[&words]);
+        let tone = if words.contains("every") { "good" } else { "doubt" };
+        let head = serde_json::to_value(crate::run::head::Head::new(&read(&document))).unwrap();
+        assert_eq!(head["tone"], tone);
+    }
 }
 
 #[test]
