@@ -98,12 +98,14 @@ fn a_page_is_made_of_a_finished_folder_again() {
     fs::remove_file(folder.path("results/latest/report.html")).unwrap();
     folder.benchwright(&["page", "results/latest"]).assert().success();
     assert_eq!(fs::read_to_string(folder.path("results/latest/report.html")).unwrap(), first);
-    folder.benchwright(&["page", "nowhere"]).assert().code(10).stderr(
-        predicate::str::contains("cannot read nowhere").and(predicate::str::contains("give the results folder")),
-    );
+    folder
+        .benchwright(&["page", "nowhere"])
+        .assert()
+        .code(10)
+        .stderr(predicate::str::contains("nowhere: ").and(predicate::str::contains("give a results folder")));
     folder.write("other.json", "{}");
     let other = folder.benchwright(&["page", "other.json"]).assert().code(10);
-    other.stderr(predicate::str::contains("cannot make a page of other.json"));
+    other.stderr(predicate::str::contains("other.json: not a report.json"));
 }
 
 #[test]

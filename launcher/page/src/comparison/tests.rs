@@ -10,7 +10,8 @@ fn run(tpot: f64, rate: f64) -> Value {
         |value: f64| json!({"value": value, "low": 0.99 * value, "high": 1.01 * value, "effectiveValues": 500.0});
     let mut run = full();
     let uncertainty = &mut run["stages"][0]["uncertainty"];
-    uncertainty["tpotMs"] = json!({"count": 1000, "mean": estimate(tpot), "p50": estimate(tpot)});
+    uncertainty["tpotMs"] =
+        json!({"count": 1000, "mean": estimate(tpot), "p50": estimate(tpot), "p90": estimate(tpot)});
     uncertainty["requestsPerSecond"] = estimate(rate);
     run
 }
