@@ -53,7 +53,7 @@ loadgen-performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and our
 how-to-pictures: prepare ## Run the files of docs/how-to.md against the simulator, and draw its pictures; takes seven minutes of a quiet machine
 	@$(release_build) -p launcher
 	@mkdir -p docs/pictures
-	@for run in users:load-ttft highest-rate:load-ttft trace:offered-load; do \
+	@for run in users:load-ttft highest-rate:load-tpot trace:offered-load; do \
 	    results=$(built)/how-to/$${run%%:*}; \
 	    $(release)/benchwright run -f examples/how-to/$${run%%:*}.yaml --results $$results && \
 	    $(release)/benchwright plot $$results/latest --format svg >/dev/null && \

@@ -29,7 +29,7 @@ pub struct Labels {
     /// ITL is between tokens by the server's count (`token`), or between events with content (`event`), or both
     /// (`token+event`).
     pub itl: &'static str,
-    /// Tokens in an event with content: `one`, or `several`; empty where nobody tells.
+    /// Tokens in an event with content: `one`, or `several`; empty where that is not known.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub events: &'static str,
     /// (last token - first token) / (OSL - 1).
