@@ -37,6 +37,17 @@ impl Bins {
         self.places(counts.0.iter().map(|it| Some(*it as f64 / self.width)))
     }
 
+    /// Counts of some bins together as a rate per second, in the middle of these bins.
+    pub(super) fn mean_rates(self, counts: &Column<u64>, together: usize) -> Vec<Place> {
+        let groups = counts.0.chunks(together.max(1)).enumerate();
+        let place = |(index, group): (usize, &[u64])| {
+            let length = group.len() as f64 * self.width;
+            let sum: u64 = group.iter().sum();
+            Place { x: self.begin(index * together.max(1)) + length / 2.0, y: Some(sum as f64 / length) }
+        };
+        groups.map(place).collect()
+    }
+
     /// A bar over each bin that has a value.
     pub(super) fn bars(self, values: impl IntoIterator<Item = Option<f64>>) -> Vec<Bar> {
         let values = values.into_iter().enumerate();
@@ -51,6 +62,22 @@ impl Bins {
         let [p50, p90, p99] = [&times.p50, &times.p90, &times.p99].map(|it| self.places(it.0.iter().copied()));
         [line("p50", Tone::Median, p50), line("p90", Tone::High, p90), line("p99", Tone::Highest, p99)]
     }
+}
+
+/// Requests that bins have together, on average, so that a rate is more than the chance of a few requests.
+const REQUESTS_TOGETHER: f64 = 10.0;
+/// Points that a line keeps where its bins have few requests.
+const FEWEST_POINTS: usize = 24;
+
+/// The number of bins, a power of two, that are taken together for rates of requests.
+pub(super) fn together(counts: &Column<u64>) -> usize {
+    let bins = counts.0.len().max(1);
+    let mean = counts.0.iter().sum::<u64>() as f64 / bins as f64;
+    let mut together = 1;
+    while mean * (together as f64) < REQUESTS_TOGETHER && bins / (together * 2) >= FEWEST_POINTS {
+        together *= 2;
+    }
+    together
 }
 
 /// The series of the whole run, or why there is none.

@@ -3,9 +3,11 @@
 use charts::Tone;
 use report::json::ReportDocument;
 
+use crate::text::number;
+
 use super::{
     Content,
-    bins::{Bins, QUANTILES_OF_BINS, of_run},
+    bins::{Bins, QUANTILES_OF_BINS, of_run, together},
     plot::{figure, line, quantity, time},
     stage_times,
 };
@@ -13,13 +15,17 @@ use super::{
 pub(super) fn content(document: &ReportDocument) -> Content {
     let series = of_run(document)?;
     let bins = Bins::of(series);
-    let caption = "Requests that were due by the plan (in a closed loop: whose slot became free), that were sent, and that succeeded, per second. \
-                   Where sent follows due and succeeded falls behind, the server is the limit.";
+    let together = together(&series.sent);
+    let caption = format!(
+        "Requests that were due by the plan (in a closed loop: whose slot became free), that were sent, and that succeeded, per second, each point \
+         over {} s. Where sent follows due and succeeded falls behind, the server is the limit.",
+        number(bins.width * together as f64)
+    );
     let mut rates =
         figure("offered-load", "Due, sent and succeeded", caption, time(document), quantity("Requests", "requests/s"));
-    rates.series.push(line("due", Tone::Plan, bins.rates(&series.due)));
-    rates.series.push(line("sent", Tone::Median, bins.rates(&series.sent)));
-    rates.series.extend(series.ended.get("ok").map(|it| line("succeeded", Tone::Good, bins.rates(it))));
+    rates.series.push(line("due", Tone::Plan, bins.mean_rates(&series.due, together)));
+    rates.series.push(line("sent", Tone::Median, bins.mean_rates(&series.sent, together)));
+    rates.series.extend(series.ended.get("ok").map(|it| line("succeeded", Tone::Good, bins.mean_rates(it, together))));
     stage_times::mark_borders(&mut rates, document);
     let mut figures = vec![rates];
     if let Some(lag) = &series.send_lag_ms {
