@@ -1,19 +1,19 @@
 use super::*;
 use crate::yaml;
 
-fn check_lines(text: &str, expected: &[&str]) {
+fn assert_problems(text: &str, expected: &[&str]) {
     let document = yaml::read(text).unwrap().unwrap();
     let lines: Vec<String> = check(&document.root).problems.iter().map(ToString::to_string).collect();
     assert_eq!(lines, expected, "{text}");
 }
 
-fn spec(spec: &str, expected: &[&str]) {
-    check_lines(&format!("apiVersion: a\nkind: b\nmetadata: {{name: c}}\nspec:\n  {spec}\n"), expected);
+fn assert_spec(spec: &str, expected: &[&str]) {
+    assert_problems(&format!("apiVersion: a\nkind: b\nmetadata: {{name: c}}\nspec:\n  {spec}\n"), expected);
 }
 
 #[test]
 fn everything_that_is_wrong_is_told_at_once() {
-    spec(
+    assert_spec(
         "{target: {simulator: {}, modle: m}, seed: many, harness: Locust, suspend: 1, launcher: {labels: {a: 5}}}",
         &[
             "spec.target.modle, line 5 column 28: is no field of spec.target, and holds \"m\"; did you mean model?",
@@ -27,14 +27,14 @@ fn everything_that_is_wrong_is_told_at_once() {
 
 #[test]
 fn a_list_is_no_mapping() {
-    spec(
+    assert_spec(
         "[{simulator: {}}, loadgen]",
         &[
             "spec, line 5 column 3: is a list, [{\"simulator\":{}},\"loadgen\"]; write a mapping, a line `key: value` for each of \
          cancel, cleanup, execution, harness, launcher, profile, repeat, seed, slo, storage, suspend, target and validity",
         ],
     );
-    spec(
+    assert_spec(
         "{target: {simulator: {}, readiness: [Models, 5]}}",
         &[
             "spec.target.readiness, line 5 column 39: is a list, [\"Models\",5]; write a mapping, a line `key: value` for each of probe and timeoutSeconds",
@@ -44,14 +44,14 @@ fn a_list_is_no_mapping() {
 
 #[test]
 fn bounds_and_forms_are_those_of_the_definition() {
-    spec(
+    assert_spec(
         "{target: {url: 'http://h', readiness: {timeoutSeconds: 0}}, execution: {retry: {limit: 9}}}",
         &[
             "spec.target.readiness.timeoutSeconds, line 5 column 58: is 0; write a whole number from 1 to 86400",
             "spec.execution.retry.limit, line 5 column 90: is 9; write a whole number from 0 to 4",
         ],
     );
-    spec(
+    assert_spec(
         "{target: {auth: {secretKeyRef: {name: '', key: 'a b'}}, serviceRef: {name: G}}}",
         &[
             "spec.target.auth.secretKeyRef.name, line 5 column 41: is \"\"; write a text of 1 to 253 characters, such as \"example\"",
@@ -63,7 +63,7 @@ fn bounds_and_forms_are_those_of_the_definition() {
 
 #[test]
 fn variables_overrides_and_shares_are_single_values() {
-    spec(
+    assert_spec(
         "{target: {simulator: {}}, profile: {variables: {rates: [1, 2], a: 1, b: true, c: x}, overrides: {d.e: {f: 1}}}}",
         &[
             "spec.profile.variables.rates, line 5 column 58: is a list, [1,2]; write a text, a number, true or false; a list is \
@@ -72,7 +72,7 @@ fn variables_overrides_and_shares_are_single_values() {
          a mapping is written as a text, here '{\"f\":1}' in quotes",
         ],
     );
-    spec(
+    assert_spec(
         "{target: {simulator: {}}, validity: {maxErrorRatio: '2', maxCpuShare: 1.5, maxStealShare: {a: 1}, maxStalledShare: '0.5'}}",
         &[
             "spec.validity.maxErrorRatio, line 5 column 55: is \"2\"; write a number from 0 to 1, such as 0.01",
@@ -109,38 +109,38 @@ fn a_value_of_any_type_has_no_depth() {
 
 #[test]
 fn what_is_missing_or_empty_is_told_by_its_name() {
-    spec(
+    assert_spec(
         "{target: {serviceRef: {port: 80}}}",
         &[
             "spec.target.serviceRef.name, line 5 column 25: is missing; write a name of letters a-z, digits and dashes that begins with a letter, such as gateway",
         ],
     );
-    check_lines(
+    assert_problems(
         "metadata: {name: a}\nspec:\n",
         &[
             "spec, line 2 column 5: is empty; write a mapping, a line `key: value` for each of cancel, cleanup, execution, harness, launcher, \
          profile, repeat, seed, slo, storage, suspend, target and validity",
         ],
     );
-    spec("{target: {simulator: {}}, seed: , profile: }", &[]);
+    assert_spec("{target: {simulator: {}}, seed: , profile: }", &[]);
 }
 
 #[test]
 fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
-    spec(
+    assert_spec(
         "{target: {simulator: {}}, nodeSelector: {a: b}}",
         &[
             "spec.nodeSelector, line 5 column 29: is no field of spec, and holds a mapping, {\"a\":\"b\"}; did you mean spec.launcher.scheduling.nodeSelector?",
         ],
     );
     // There is a path in other parts of the spec as well.
-    spec(
+    assert_spec(
         "{target: {simulator: {}, metrics: [{url: 'http://a'}, {path: /b}]}}",
         &[
             "spec.target.metrics[1].path, line 5 column 58: is no field of spec.target.metrics[1], and holds \"/b\"; did you mean spec.target.metrics[1].serviceRef.path?",
         ],
     );
-    spec(
+    assert_spec(
         "{target: {simulator: {}}, storage: {perRequestRecords: Off}}",
         &[
             "spec.storage.perRequestRecords, line 5 column 58: is Off, which kubectl reads as false; did you mean None? choose one of None and Full",
@@ -157,7 +157,7 @@ fn a_limit_that_is_none_says_why() {
         let expected = format!(
             "spec.slo.objectives[0].max, line 5 column 88: is {words}write a duration such as 500ms for a time, or a number such as 900 for a rate"
         );
-        spec(&text, &[&expected]);
+        assert_spec(&text, &[&expected]);
     };
     limit("-1s", "\"-1s\"; that is negative; ");
     limit("NaN", "\"NaN\"; that is not a number; ");
@@ -191,7 +191,7 @@ fn every_pattern_has_words() {
 
 #[test]
 fn a_field_that_was_renamed_is_told_by_its_new_name() {
-    spec(
+    assert_spec(
         "{target: {simulator: {}}, policy: {gracePeriodSeconds: 5}}",
         &[
             "spec.policy, line 5 column 29: is no field of spec, and holds a mapping, {\"gracePeriodSeconds\":5}; it is called execution",

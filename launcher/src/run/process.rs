@@ -1,5 +1,5 @@
-//! [I/O] What the runs of a process share: signals end all of them, one port tells of each, and files are read once, because a pipe
-//! can be read only once.
+//! [I/O] What the runs of one process share. A signal ends all of them. One status port serves them in turn. Files are read once,
+//! because a pipe can be read only once.
 
 use std::cell::OnceCell;
 

@@ -7,7 +7,7 @@ use super::insert;
 use crate::{Report, TOOL, TOOL_VERSION, redact::profile_value};
 use analysis::StageAnalysis;
 
-/// `None` where the format demands a prompt length and nobody knows one.
+/// `None`: the format requires a prompt length, and the length of these prompts is not known.
 pub(super) fn load(report: &Report<'_>, stage: &StageAnalysis, index: usize) -> Option<Value> {
     let mut load = Map::new();
     load.insert("tool".into(), json!(TOOL));

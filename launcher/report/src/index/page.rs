@@ -56,7 +56,7 @@ pub struct Rebuilt {
 /// same meanwhile.
 pub(super) fn update(root: &Path, max_read: usize) -> io::Result<Rebuilt> {
     let Folders { mut found, others, more } = Folders::below(root)?;
-    // Newest first: what is left out or unread is old.
+    // The newest first, so that the bounds leave out the oldest folders.
     found.sort_by(|one, other| (other.stamp.modified_ms, &other.folder).cmp(&(one.stamp.modified_ms, &one.folder)));
     let left_out = found.len().saturating_sub(MAX_ROWS);
     found.truncate(MAX_ROWS);
@@ -81,7 +81,7 @@ pub(super) fn update(root: &Path, max_read: usize) -> io::Result<Rebuilt> {
     Ok(rebuilt)
 }
 
-/// When a run began; of what does not tell it, when its file was written.
+/// When a run began, in milliseconds since 1970. Where the report has no such time: when its file was written.
 fn begun_ms(entry: &Entry) -> i64 {
     let started = entry.run.as_ref().and_then(|Run { started, .. }| started.parse::<Timestamp>().ok());
     started.map_or_else(|| i64::try_from(entry.stamp.modified_ms).unwrap_or(i64::MAX), Timestamp::as_millisecond)

@@ -27,7 +27,7 @@ pub(super) struct Known {
     pub(super) place: Place,
     /// Why its name has no address; `None`: it has one, or it was not looked up yet.
     pub(super) problem: Option<String>,
-    /// Whether the addresses that are asked are those of IPv4. `None`: none of them has answered yet, and all are asked.
+    /// Whether only IPv4 addresses are asked, or only IPv6 addresses. `None`: no address has answered yet, and all of them are asked.
     pub(super) is_v4: Option<bool>,
     /// Addresses of its name that are not asked, because there are too many.
     pub(super) left_out: usize,

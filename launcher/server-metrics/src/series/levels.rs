@@ -69,8 +69,8 @@ impl Store {
         without(sums(&self.gauges(role, window, hold)), self.silences(role, hold, hold))
     }
 
-    /// When a server that tells a role was silent: from `known` after a scrape to the next one that succeeded, where they are further
-    /// apart than `hold`. In the order of time, none of them overlapping.
+    /// When a server that has a role was silent. A silence is between two successful scrapes that are more than `hold` apart: it begins
+    /// `known` after the first one and ends at the second one. The silences are in the order of time and do not overlap.
     pub(super) fn silences(&self, role: Role, hold: Duration, known: Duration) -> Vec<Silence> {
         let addresses: BTreeSet<usize> = self.named(role).map(|it| it.address).collect();
         let addresses = addresses.iter().filter_map(|it| self.addresses.get(*it));

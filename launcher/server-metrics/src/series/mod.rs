@@ -160,7 +160,7 @@ impl Store {
         &self.series
     }
 
-    /// The series of a role. An address that has none of it has those of its older name.
+    /// The series of a role. Where an address has no series of the role, those of the role's older name are taken.
     fn named(&self, role: Role) -> impl Iterator<Item = &Series> {
         let old = role.old();
         let of = |it: &&Series| it.role == role && old.is_some();
@@ -175,7 +175,7 @@ impl Store {
         series.map(|it| (it, self.addresses.get(it.address).map_or(&[][..], |it| it.scrapes())))
     }
 
-    /// Whether a role is told by an address behind which several servers answer in turn.
+    /// Whether an address has the role behind which several servers answer in turn.
     fn is_mixed(&self, role: Role) -> bool {
         self.named(role).any(|it| self.addresses.get(it.address).is_some_and(Address::is_several_servers))
     }

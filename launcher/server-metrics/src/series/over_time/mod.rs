@@ -16,7 +16,7 @@ const MOST_BINS: u128 = 240;
 /// A bin is at least this wide, so that there is a width whatever the interval.
 const LEAST_WIDTH: Duration = Duration::from_millis(1);
 
-/// A value for each bin, `None` where it is not known; absent where no server tells it.
+/// A value for each bin. A bin is `None` where its value is not known; the whole is `None` where no server has the metric.
 pub type Values = Option<Vec<Option<f64>>>;
 
 /// What all servers together said over time. Bin i begins i widths after the begin of the window.
