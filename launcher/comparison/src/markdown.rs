@@ -1,6 +1,6 @@
 //! A comparison as Markdown that fits into the comment of a pull request: what differs first, all figures folded away.
 
-use report::markdown::cell;
+use report::markdown::{cell, cut_at_line};
 
 use crate::{
     document::{Comparison, FigureDocument, PairDocument, StagePairDocument},
@@ -13,7 +13,7 @@ const MOST_STAGES: usize = 10;
 
 /// The most bytes of the page: it fits into a comment.
 const MOST_BYTES: usize = 60_000;
-const REST: &str = "\n\nThe rest stands in the JSON, and in the table on stdout.\n";
+const REST: &str = "\nThe rest stands in the JSON, and in the table on stdout.\n";
 
 /// The page.
 pub fn markdown(comparison: &Comparison) -> String {
@@ -30,17 +30,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         page.push_str(&pair(it, &mut shown));
     }
     page.push_str(&format!("\n{}\n", cell(&rows::legend(comparison))));
-    bounded(page)
-}
-
-/// Cut at the end of a line.
-fn bounded(page: String) -> String {
-    if page.len() <= MOST_BYTES {
-        return page;
-    }
-    let end = page.floor_char_boundary(MOST_BYTES - REST.len());
-    let end = page[..end].rfind('\n').unwrap_or(end);
-    format!("{}{REST}", &page[..end])
+    cut_at_line(page, MOST_BYTES, REST)
 }
 
 fn pair(pair: &PairDocument, shown: &mut usize) -> String {

@@ -13,6 +13,7 @@ use crds::{
 
 use super::{
     Report, TOOL_VERSION, loadgen,
+    markdown::cut_at_line,
     text::{
         self, has_marks, number, objective_baseline, objective_figure, objective_limit, objective_observed, optional,
         percentile, time,
@@ -201,15 +202,8 @@ fn line(to: &mut String, text: &str) {
     writeln!(to, "{text}").expect("a String takes everything");
 }
 
-/// At most [`MAX_COMMENT`] bytes, cut at the end of a line.
 fn bounded(comment: String) -> String {
-    const NOTE: &str = "\nThe rest is in `report.md`.\n";
-    if comment.len() <= MAX_COMMENT {
-        return comment;
-    }
-    let end = comment.floor_char_boundary(MAX_COMMENT - NOTE.len());
-    let end = comment[..end].rfind('\n').map_or(0, |it| it + 1);
-    format!("{}{NOTE}", &comment[..end])
+    cut_at_line(comment, MAX_COMMENT, "\nThe rest is in `report.md`.\n")
 }
 
 /// A text from outside.

@@ -181,3 +181,25 @@ fn no_script_in_the_texts_of_a_report_runs() {
                   document.body.append(it); return window.ran ?? 0; })()";
     assert_eq!(browser.evaluate(script), 0);
 }
+
+#[test]
+fn the_page_of_a_comparison_is_read_without_a_fault() {
+    let folder = Folder::new();
+    report_of(&folder);
+    std::fs::copy(folder.path("results/latest/report.json"), folder.path("first.json")).unwrap();
+    report_of(&folder);
+    let compare = ["compare", "first.json", "results/latest", "--html", "compare.html"];
+    folder.benchwright(&compare).assert().success();
+    let mut browser = Browser::start(1280, 900);
+    browser.open(&folder.path("compare.html"));
+    let text = browser.evaluate("document.body.innerText");
+    let text = text.as_str().unwrap();
+    assert!(text.contains("B against A") && text.contains("TTFT p50") && text.contains("r60"), "{text}");
+    let drawn = "figure.querySelectorAll('.chart-view svg :is(path, rect, circle)').length > 3";
+    assert_eq!(figures_without(&mut browser, drawn), "", "figures without a drawing");
+    screenshot(&mut browser, "comparison");
+    browser.resize(390, 844);
+    let wider = "document.scrollingElement.scrollWidth > document.scrollingElement.clientWidth";
+    assert_eq!(browser.evaluate(wider), false, "the page is wider than a phone");
+    assert_eq!(browser.faults, Vec::<String>::new());
+}
