@@ -7,14 +7,12 @@ use std::{
 
 use engine::user_file;
 use report::{
+    REPORT_FILE_NAME as REPORT,
     baseline::MAX_BASELINE_BYTES,
     json::{ReadError, ReportDocument},
+    partial::{MARKER, SUFFIX},
 };
 
-/// The file in a results folder.
-pub const REPORT: &str = "report.json";
-/// What the name of a folder ends with until its run has ended, and the file that it holds until then.
-const UNFINISHED: [&str; 2] = [".partial", "PARTIAL.md"];
 /// Entries of a folder that are looked at to say what it is; more would not make the message better.
 const MOST_ENTRIES: usize = 1_000;
 
@@ -67,7 +65,7 @@ pub fn read(path: &Path) -> Result<(PathBuf, ReportDocument), ReportFileError> {
 /// The name that a folder has until its run has ended.
 fn unfinished(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(UNFINISHED[0]);
+    name.push(SUFFIX);
     PathBuf::from(name)
 }
 
@@ -75,8 +73,8 @@ fn in_folder(folder: &Path) -> Result<PathBuf, ReportFileError> {
     let path = folder.to_owned();
     // `.` or a link has another name.
     let real = fs::canonicalize(folder).unwrap_or_else(|_| path.clone());
-    let has_name = real.file_name().and_then(|it| it.to_str()).is_some_and(|it| it.ends_with(UNFINISHED[0]));
-    if has_name || folder.join(UNFINISHED[1]).exists() {
+    let has_name = real.file_name().and_then(|it| it.to_str()).is_some_and(|it| it.ends_with(SUFFIX));
+    if has_name || folder.join(MARKER).exists() {
         return Err(ReportFileError::Unfinished { path });
     }
     let file = folder.join(REPORT);

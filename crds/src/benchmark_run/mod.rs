@@ -52,7 +52,8 @@ pub const KIND: &str = "BenchmarkRun";
 /// An annotation for runs outside of a cluster: the folder from which relative paths in the profile count. Absent: the folder
 /// of the file that holds the profile.
 pub const PATHS_FROM: &str = "benchwright.dev/paths-from";
-/// The most runs of a series. A deadline covers all of them, and more make the interval of their mean little narrower.
+/// The most runs of a series. The Job has to live as long as all of them together, and more runs make the interval of the mean
+/// only a little narrower.
 pub const MAX_REPEATS: u32 = 30;
 /// The longest name of a run, in bytes: `<name>-a<attempt>` must fit a label value of 63 with room to spare.
 pub const MAX_NAME_BYTES: usize = 46;

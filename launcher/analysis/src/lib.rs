@@ -203,9 +203,14 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     judgement.remarks = remarks::remarks(&evidence, &verdict);
     judgement.remarks.extend(measured.recorder.records.as_ref().and_then(remarks::records));
     let origins: Vec<LatencyOrigin> = stages.iter().map(|it| it.latency_origin).collect();
-    let uncertainty = stages.first().filter(|_| stages.len() == 1).and_then(|it| it.uncertainty.as_ref().ok());
-    let with_origins = tallies.iter().zip(origins.iter().copied());
-    let distributions = DistributionFunctions::new(with_origins, workload.streaming, uncertainty);
+    let distributions = match &stages[..] {
+        // The distributions of the run are those of its only stage.
+        [only] => only.distributions.clone(),
+        _ => {
+            let with_origins = tallies.iter().zip(origins.iter().copied());
+            DistributionFunctions::new(with_origins, workload.streaming, None)
+        }
+    };
     let classes = class::classes(&measured.recorder.classes, workload, &origins);
     let labels = Labels::of_run(&stages, of_run, &all);
     let contamination = Contamination::new(&all, workload, run, measured.rows);

@@ -19,9 +19,9 @@ const REST: &str = "\nThe rest stands in the JSON, and in the table on stdout.\n
 pub fn markdown(comparison: &Comparison) -> String {
     let mut page = String::from("## Comparison of benchmark runs\n\n");
     if let Some(gate) = &comparison.gate {
-        let lines = rows::gate(gate);
-        page.push_str(&format!("**{}**\n\n", cell(&lines[0])));
-        page.extend(lines[1..].iter().map(|it| format!("- {}\n", cell(it.trim()))));
+        let (head, reasons) = rows::gate(gate);
+        page.push_str(&format!("**{}**\n\n", cell(&head)));
+        page.extend(reasons.iter().map(|it| format!("- {}\n", cell(it))));
         page.push('\n');
     }
     page.extend(comparison.runs.iter().map(|it| format!("- {}: {}\n", it.name, cell(&rows::run(it)))));

@@ -73,7 +73,7 @@ fn signed(number: f64, plus: &str) -> String {
     }
 }
 
-/// `2 better, 1 worse, 18 without a difference that was found, 4 that cannot be decided`.
+/// `2 better, 1 worse, 18 no difference found, 4 cannot be decided`.
 pub fn counts(pair: &PairDocument) -> String {
     let count = |wanted: Verdict| {
         let figures = pair.stages.iter().flat_map(|it| &it.figures);
@@ -163,18 +163,18 @@ pub fn run(it: &RunDocument) -> String {
     one_line(&text)
 }
 
-/// How the gate came out, and why.
-pub fn gate(it: &Gate) -> Vec<String> {
+/// How the gate came out, and why: a line for each reason.
+pub fn gate(it: &Gate) -> (String, Vec<String>) {
     let allowed = match it.percent {
         Some(percent) => format!("a figure may be {percent} % worse"),
         None => "no figure may be worse".to_owned(),
     };
     let about = if it.figures.is_empty() { String::new() } else { format!(" of {}", it.figures.join(", ")) };
     let head = format!("gate: {} ({allowed}{about})", it.outcome.name());
-    let shown = it.reasons.iter().take(MOST_REASONS).map(|it| format!("  {}", one_line(it)));
+    let shown = it.reasons.iter().take(MOST_REASONS).map(|it| one_line(it));
     let more = it.reasons.len().saturating_sub(MOST_REASONS);
-    let more = (more > 0).then(|| format!("  and {more} more, which stand in the JSON"));
-    [head].into_iter().chain(shown).chain(more).collect()
+    let more = (more > 0).then(|| format!("and {more} more, which stand in the JSON"));
+    (head, shown.chain(more).collect())
 }
 
 /// What the intervals and verdicts mean.

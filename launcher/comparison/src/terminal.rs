@@ -14,7 +14,9 @@ pub fn text(comparison: &Comparison) -> String {
     }
     text.push_str(&format!("\n{}\n", rows::legend(comparison)));
     if let Some(gate) = &comparison.gate {
-        text.push_str(&format!("\n{}\n", rows::gate(gate).join("\n")));
+        let (head, reasons) = rows::gate(gate);
+        text.push_str(&format!("\n{head}\n"));
+        text.extend(reasons.iter().map(|it| format!("  {it}\n")));
     }
     text
 }

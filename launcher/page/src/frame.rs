@@ -3,10 +3,8 @@
 //! A page is one file without a network. Its policy (Content-Security-Policy) allows nothing but the one style element and the one script
 //! that it names by their digests: a text from outside that came through unescaped would still not run.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use charts::{Figure, Size};
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 use tera::{Context, Tera};
 
 use crate::PageError;
@@ -29,11 +27,7 @@ pub(crate) fn render<V: Serialize>(frame: &Frame<'_, V>) -> Result<String, PageE
     tera.add_raw_templates([("frame.html", FRAME), ("table.html", TABLE), ("page.html", frame.template)])?;
     let style = format!("{}{STYLE}", charts::assets::STYLE);
     let script = charts::assets::SCRIPT;
-    let policy = format!(
-        "default-src 'none'; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'",
-        digest(&style),
-        digest(script)
-    );
+    let policy = report::policy(&style, script);
     let mut context = Context::new();
     context.insert("title", frame.title);
     context.insert("policy", &policy);
@@ -46,9 +40,4 @@ pub(crate) fn render<V: Serialize>(frame: &Frame<'_, V>) -> Result<String, PageE
 /// A figure as markup. It escapes its texts itself.
 pub(crate) fn figure(figure: &Figure) -> String {
     charts::html::figure(figure, Size::default())
-}
-
-/// What a policy names an element by.
-fn digest(text: &str) -> String {
-    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }

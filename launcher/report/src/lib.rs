@@ -12,6 +12,7 @@ pub mod junit;
 pub mod loadgen;
 pub mod markdown;
 pub mod partial;
+mod policy;
 mod provenance;
 mod redact;
 pub mod repeats;
@@ -35,6 +36,7 @@ use workload_profiles::{Notice, Workload};
 pub use benchmark_run::Inputs;
 pub use folder::{Folder, StorageError, Stored};
 pub use loadgen::{LoadGenConfig, LoadGenReport, LoadGenSummary};
+pub use policy::policy;
 pub use server::{ClientTokens, ServerReport, TokenRange};
 pub use text::profile;
 pub use whole_file::write_whole;
@@ -98,6 +100,8 @@ pub fn write_inputs(folder: &mut Folder, inputs: &Inputs<'_>) -> Result<(), Stor
 /// Makes the page of a report. A crate above this one does.
 pub type PageOf<'a> = &'a dyn Fn(&ReportDocument) -> io::Result<String>;
 
+/// The name of the report that programs read, in a results folder.
+pub const REPORT_FILE_NAME: &str = "report.json";
 /// The name of that page in a results folder.
 pub const PAGE_FILE_NAME: &str = "report.html";
 
@@ -107,8 +111,9 @@ pub const PAGE_FILE_NAME: &str = "report.html";
 /// # Errors
 /// The folder cannot be written; the files before it are whole.
 pub fn write_report(folder: &mut Folder, report: &Report<'_>, page: Option<PageOf<'_>>) -> Result<(), StorageError> {
-    folder.write("report.json", |file| json::write(report, file))?;
-    match page.map(|page| page(&ReportDocument::new(report)?)) {
+    let mut document = None;
+    folder.write(REPORT_FILE_NAME, |file| document.insert(ReportDocument::new(report)?).write(file))?;
+    match page.zip(document.as_ref()).map(|(page, document)| page(document)) {
         None => {}
         Some(Ok(text)) => folder.write(PAGE_FILE_NAME, |file| file.write_all(text.as_bytes()))?,
         Some(Err(error)) => warn!(%error, "report.html was not made; the other files of the report are"),

@@ -13,22 +13,21 @@ use std::{
     process,
 };
 
+use super::REPORT_FILE_NAME;
 use crds::benchmark_run::MAX_REPEATS;
 use jiff::Timestamp;
 use tracing::{info, warn};
 
 /// What the name of such a folder ends with.
-pub(super) const SUFFIX: &str = ".partial";
-/// Its name in the folder.
-pub(super) const MARKER: &str = "PARTIAL.md";
+pub const SUFFIX: &str = ".partial";
+/// The file that such a folder holds until its run has ended.
+pub const MARKER: &str = "PARTIAL.md";
 /// The files that stand in a folder before the load.
 const INPUTS: [&str; 4] = [MARKER, "run.yaml", "profile.yaml", super::benchmark_run::FILE_NAME];
 /// Names that are looked at in a folder of results; more would make a start slow.
 const MAX_ENTRIES: usize = 10_000;
 /// Names that are looked at in the folder of a series: its runs, whole or not, and its files.
 const MAX_RUNS: usize = 4 * MAX_REPEATS as usize;
-/// What a whole folder of a run holds, and that of a series does not.
-const REPORT: &str = "report.json";
 /// More than a marker has, in bytes.
 const MAX_MARKER: u64 = 4_096;
 /// What the line of the host begins with.
@@ -109,7 +108,9 @@ pub fn sweep(parent: &Path, leftovers: Leftovers<'_>) {
     for (path, name) in folders(parent, MAX_ENTRIES) {
         match name.strip_suffix(SUFFIX) {
             Some(name) if leftovers.has_name(name) => delete_abandoned(&path, leftovers),
-            None if leftovers.has_name(&name) && !path.join(REPORT).exists() => sweep_series(&path, leftovers),
+            None if leftovers.has_name(&name) && !path.join(REPORT_FILE_NAME).exists() => {
+                sweep_series(&path, leftovers)
+            }
             _ => {}
         }
     }

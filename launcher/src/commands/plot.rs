@@ -59,14 +59,15 @@ pub(crate) fn run(args: &PlotArgs) -> u8 {
         }
     };
     let folder = args.output.clone().unwrap_or_else(|| file.with_file_name(FOLDER));
-    let told = write(&document, &folder, &args.format).map_err(|it| it.to_string());
-    match told.and_then(|it| console::print(it).map_err(|error| error.to_string())) {
-        Ok(()) => ExitCode::Done.code(),
-        Err(error) => {
-            console::say(format!("benchwright: {error}"));
-            ExitCode::Storage.code()
-        }
-    }
+    let (exit, error) = match write(&document, &folder, &args.format) {
+        Err(error) => (ExitCode::Storage, error.to_string()),
+        Ok(told) => match console::print(told) {
+            Ok(()) => return ExitCode::Done.code(),
+            Err(error) => (ExitCode::Configuration, error.to_string()),
+        },
+    };
+    console::say(format!("benchwright: {error}"));
+    exit.code()
 }
 
 /// Writes each figure in each format, and returns what was written and which panels have no figure.

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use crds::resolve::{ResolvedBaseline, ResolvedRun};
 use engine::user_file;
-use report::baseline::{BaselineReport, MAX_BASELINE_BYTES};
+use report::{
+    REPORT_FILE_NAME,
+    baseline::{BaselineReport, MAX_BASELINE_BYTES},
+};
 
 use crate::input::InputError;
-
-/// The file in a results folder.
-const REPORT: &str = "report.json";
 
 /// Reads the report of the earlier run: that of the command line, or in a pod that which the operator found. The run names it
 /// afterwards. `None`: nothing is compared.
@@ -28,7 +28,7 @@ pub(super) fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option
     let Some(baseline) = &mut slo.baseline else { return Ok(None) };
     let mut path = baseline.report.clone().ok_or(InputError::NoBaseline)?;
     if path.is_dir() {
-        path.push(REPORT);
+        path.push(REPORT_FILE_NAME);
     }
     let text = match user_file::read_text(&path, MAX_BASELINE_BYTES) {
         Ok(text) => text,

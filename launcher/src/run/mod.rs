@@ -177,7 +177,8 @@ impl Order<'_> {
     }
 }
 
-/// Prints the table below a heading, which may be empty. It comes last, because stdout may have no reader any more, and the files must not depend on it.
+/// Prints the table below a heading, which may be empty. Call it last: stdout may have no reader any more, and the files must not
+/// depend on that.
 fn print_table(measurement: &Measurement, hardware: Option<&Hardware>, heading: &str) {
     let Measurement { analysis, loadgen, server_remarks, .. } = measurement;
     let mut text = heading.to_owned() + &terminal::table(analysis, loadgen.as_ref(), server_remarks, hardware);

@@ -106,18 +106,15 @@ pub(crate) fn of_pair(
 
 /// Remarks that several stages have are said once.
 fn together(of_stages: Vec<(&str, Vec<Remark>)>, stages: usize) -> Vec<Remark> {
-    let mut found: Vec<Remark> = Vec::new();
+    let mut found: Vec<(Remark, Vec<String>)> = Vec::new();
     for (stage, remarks) in of_stages {
         for remark in remarks {
-            let same = found.iter_mut().find(|it| Remark { stages: Vec::new(), ..(*it).clone() } == remark);
-            match same {
-                Some(it) => it.stages.push(stage.to_owned()),
-                None => found.push(Remark { stages: vec![stage.to_owned()], ..remark }),
+            match found.iter_mut().find(|(it, _)| *it == remark) {
+                Some((_, names)) => names.push(stage.to_owned()),
+                None => found.push((remark, vec![stage.to_owned()])),
             }
         }
     }
-    for it in found.iter_mut().filter(|it| it.stages.len() == stages) {
-        it.stages.clear();
-    }
-    found
+    let named = |names: Vec<String>| if names.len() == stages { Vec::new() } else { names };
+    found.into_iter().map(|(remark, names)| Remark { stages: named(names), ..remark }).collect()
 }

@@ -444,11 +444,12 @@ fn earliest(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> 
     [one, other].into_iter().flatten().min()
 }
 
-/// Whether a request met every bound. A missing figure does not meet its bound.
+/// Whether a request counts as failed. One that was cut off counts neither way.
 fn is_failure(request: &RequestRecord) -> bool {
     request.outcome.is_decided() && !request.outcome.is_success()
 }
 
+/// Whether a request met every bound. A missing figure does not meet its bound.
 fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool {
     let (tokens, gaps) = several_tokens(request, wire).unwrap_or((1, 1));
     [

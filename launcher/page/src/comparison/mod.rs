@@ -93,15 +93,15 @@ pub fn render(comparison: &Comparison) -> Result<String, PageError> {
 
 impl GateView {
     fn new(gate: &comparison::Gate) -> GateView {
-        let mut lines = rows::gate(gate).into_iter();
+        let (text, reasons) = rows::gate(gate);
         GateView {
             tone: match gate.outcome {
                 comparison::GateOutcome::Passed => "good",
                 comparison::GateOutcome::Regression => "bad",
                 comparison::GateOutcome::Inconclusive => "doubt",
             },
-            text: lines.next().unwrap_or_default(),
-            reasons: lines.map(|it| cut(it.trim())).collect(),
+            text,
+            reasons: reasons.iter().map(|it| cut(it)).collect(),
         }
     }
 }

@@ -34,7 +34,7 @@ impl Bins {
 
     /// A count of each bin as a rate per second.
     pub(super) fn rates(self, counts: &Column<u64>) -> Vec<Place> {
-        self.places(counts.0.iter().map(|it| Some(*it as f64 / self.width)))
+        self.mean_rates(counts, 1)
     }
 
     /// Counts of some bins together as a rate per second, in the middle of these bins.

@@ -125,9 +125,7 @@ fn quantile(load: &LoadLevels<'_>, of: &Latency, quantile: &Quantile) -> Option<
         Some(Point { x: it.load, y: (quantile.value)(values), range, label })
     };
     let points: Vec<Point> = load.levels.iter().filter_map(point).collect();
-    let shape = Shape::Points { points, joined: true };
-    (!matches!(&shape, Shape::Points { points, .. } if points.is_empty()))
-        .then(|| series(quantile.stat.name(), quantile.tone, shape))
+    (!points.is_empty()).then(|| series(quantile.stat.name(), quantile.tone, Shape::Points { points, joined: true }))
 }
 
 /// The limit of an objective on a quantile that the figure shows.

@@ -11,7 +11,8 @@ use crds::wording::one_line;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::folders::{Found, Kind, Stamp};
+use super::folders::{Found, Kind, REPEATS, Stamp};
+use crate::REPORT_FILE_NAME;
 use crate::json::FORMAT;
 
 /// The largest file that is read. A report of 100 stages with a time series each has 2 MiB.
@@ -105,7 +106,7 @@ impl Entry {
 }
 
 fn run(folder: &Path, stamp: Stamp) -> Result<Run, String> {
-    let report: Report = read(&folder.join("report.json"), stamp)?;
+    let report: Report = read(&folder.join(REPORT_FILE_NAME), stamp)?;
     let format = report.format.as_str();
     // Later versions keep the names that are read here, or have rows without them.
     let (ours, _) = FORMAT.rsplit_once('/').unwrap_or((FORMAT, ""));
@@ -127,7 +128,7 @@ fn tests(folder: &Path) -> Option<String> {
 
 /// Of a series of runs of one load; each of them has a row of its own.
 fn repeats(folder: &Path, stamp: Stamp) -> Result<Run, String> {
-    let repeats: Repeats = read(&folder.join("repeats.json"), stamp)?;
+    let repeats: Repeats = read(&folder.join(REPEATS), stamp)?;
     let first = repeats.runs.first();
     let stages = repeats.stages.into_iter().map(|it| it.name).collect();
     Ok(Run {

@@ -11,15 +11,14 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::partial::SUFFIX;
+use crate::{REPORT_FILE_NAME, partial::SUFFIX};
 
 /// Folders that are looked at; a root with more is no folder of results.
 const MAX_FOLDERS: usize = 50_000;
-const REPORT: &str = "report.json";
-const REPEATS: &str = "repeats.json";
+pub(super) const REPEATS: &str = "repeats.json";
 /// What a person reads of a run, the best first.
 const PAGES: [&str; 2] = ["report.html", "report.md"];
-const REPEATS_PAGES: [&str; 2] = ["repeats.html", "repeats.md"];
+const REPEATS_PAGES: [&str; 1] = ["repeats.md"];
 
 /// What a folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,17 +85,17 @@ impl Folders {
             return;
         };
         let folder = if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
-        let page = |names: [&str; 2]| names.into_iter().find(|it| path.join(it).is_file()).map(str::to_owned);
+        let page = |names: &[&str]| names.iter().find(|it| path.join(it).is_file()).map(|it| (*it).to_owned());
         let found = |kind, stamp, page| Found { folder: folder.clone(), kind, stamp, page };
         if name.ends_with(SUFFIX) {
             self.found.push(found(Kind::Unfinished, stamp(&path).unwrap_or_default(), None));
-        } else if let Some(stamp) = stamp(&path.join(REPORT)) {
-            self.found.push(found(Kind::Run, stamp, page(PAGES)));
+        } else if let Some(stamp) = stamp(&path.join(REPORT_FILE_NAME)) {
+            self.found.push(found(Kind::Run, stamp, page(&PAGES)));
         } else {
             let repeats = stamp(&path.join(REPEATS));
             let before = self.found.len();
             if let Some(stamp) = repeats {
-                self.found.push(found(Kind::Repeats, stamp, page(REPEATS_PAGES)));
+                self.found.push(found(Kind::Repeats, stamp, page(&REPEATS_PAGES)));
             }
             if above.is_empty() {
                 let below = subfolders(&path, left).unwrap_or_default();

@@ -37,10 +37,8 @@ pub fn add(root: &Path, report: &Report<'_>, stored: &Stored) -> io::Result<()> 
 /// # Errors
 /// The root cannot be read or written.
 pub fn rebuild(root: &Path) -> io::Result<Rebuilt> {
-    let file = lock(root)?;
-    let rebuilt = page::update(root, usize::MAX);
-    drop(file);
-    rebuilt
+    let _lock = lock(root)?;
+    page::update(root, usize::MAX)
 }
 
 /// `index.md`, open for appending. Its lock keeps two launchers apart, for both indexes: `index.html` is replaced as a whole, and a lock

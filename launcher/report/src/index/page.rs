@@ -11,9 +11,7 @@ use std::{
     path::Path,
 };
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::Timestamp;
-use sha2::{Digest as _, Sha256};
 
 use super::{
     entry::{Entry, Run},
@@ -137,11 +135,7 @@ fn entries(page: &Path) -> HashMap<String, Entry> {
 }
 
 fn write(rows: &[Entry], notes: &[String], to: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    let policy = format!(
-        "default-src 'none'; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'",
-        digest(STYLE),
-        digest(SCRIPT)
-    );
+    let policy = crate::policy(STYLE, SCRIPT);
     let notes: String = notes.iter().map(|it| format!("<p>{it}</p>\n")).collect();
     let (head, tail) = FRAME.split_once("%rows%").unwrap_or((FRAME, ""));
     let head = head.replace("%policy%", &policy).replace("%notes%", &notes).replace("%release%", TOOL_VERSION);
@@ -165,11 +159,6 @@ fn embedded(json: &str) -> String {
         }
     }
     safe
-}
-
-/// What a policy names an element by.
-fn digest(text: &str) -> String {
-    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
 
 #[cfg(test)]

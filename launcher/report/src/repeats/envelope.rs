@@ -6,10 +6,7 @@ use crds::{
 };
 
 use super::{Repeat, Series};
-use crate::folder::Stored;
-
-/// The report of a run, by its name in the folder of the run.
-const REPORT: &str = "report.json";
+use crate::{REPORT_FILE_NAME, folder::Stored};
 
 /// What a series tells the operator. `stored`: the folder of the series, if there is one. Its files come first, then the report of each run.
 pub fn envelope(series: &Series<'_>, stored: Option<&Stored>) -> Envelope {
@@ -40,6 +37,6 @@ pub fn envelope(series: &Series<'_>, stored: Option<&Stored>) -> Envelope {
 }
 
 fn report(run: &Repeat) -> Option<ArtifactRef> {
-    let found = run.stored.as_ref()?.artifacts.iter().find(|it| it.name == REPORT)?;
-    Some(ArtifactRef { name: format!("{}/{REPORT}", repeat_name(run.number)), ..found.clone() })
+    let found = run.stored.as_ref()?.artifacts.iter().find(|it| it.name == REPORT_FILE_NAME)?;
+    Some(ArtifactRef { name: format!("{}/{REPORT_FILE_NAME}", repeat_name(run.number)), ..found.clone() })
 }

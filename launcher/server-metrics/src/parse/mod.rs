@@ -115,7 +115,8 @@ fn number(text: &[u8]) -> Option<(f64, &[u8])> {
     Some((str::from_utf8(&text[..end]).ok()?.parse().ok()?, &text[end..]))
 }
 
-/// The value of the first sample with this name and without labels. It looks at whole lines only at their begin, and so costs little.
+/// The value of the first sample with this name and without labels. It compares only the beginning of each line, and so costs
+/// little.
 pub fn value_of(text: &[u8], name: &str) -> Option<f64> {
     let mut lines = text.split_inclusive(|it| *it == b'\n').filter_map(|it| it.strip_suffix(b"\n"));
     lines.find_map(|line| {
