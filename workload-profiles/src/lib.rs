@@ -8,6 +8,7 @@ pub mod filter;
 mod formats;
 mod objectives;
 mod overrides;
+mod places;
 mod problem;
 mod reader;
 mod render;

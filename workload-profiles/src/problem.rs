@@ -124,6 +124,11 @@ impl Findings {
         }
     }
 
+    /// Whether there are more problems than an error lists, so that nothing more has to be found out about another one.
+    pub fn is_full(&self) -> bool {
+        self.problems.borrow().len() > MAX_LISTED
+    }
+
     /// Whether a problem was found without which the profile could be another one.
     pub fn has_problems(&self) -> bool {
         self.problems.borrow().iter().any(|it| !it.tolerable)

@@ -3,17 +3,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::{
     collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
 };
 
-use crds::{
-    AnyValue,
-    benchmark_run::{BenchmarkRunSpec, Harness},
-    resolve::{RunIdentity, Settings, resolve},
-};
+use crds::{AnyValue, benchmark_run::Harness};
 use workload_profiles::{Prepared, ProfileError, prepare, recognise, variables};
 
 /// The words with which a profile of nop is refused until its issue: it is read, and sends no load.
@@ -58,17 +56,9 @@ fn expectations(folder: &Path) -> Vec<Expectation> {
 
 /// Reads a profile as a run of it would. Every name in it that a user has to supply has a value.
 fn prepared(harness: Harness, template: &str) -> Result<Prepared, ProfileError> {
-    let spec = "target: {url: 'http://gateway:80', model: facebook/opt-125m}";
-    let mut spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
-    spec.harness = Some(harness);
-    let identity = RunIdentity {
-        name: "chat".into(),
-        namespace: "bench".into(),
-        uid: "u".into(),
-        attempt: 1,
-        repeat_number: None,
-    };
-    let run = resolve(identity, &spec, &Settings::default()).unwrap();
+    let spec =
+        format!("{{harness: {}, target: {{url: 'http://gateway:80', model: facebook/opt-125m}}}}", harness.name());
+    let run = common::run(&spec);
     let mut user: BTreeMap<String, AnyValue> = BTreeMap::new();
     for rest in template.split("REPLACE_ENV_").skip(1) {
         let name: String = rest.chars().take_while(|it| it.is_ascii_alphanumeric() || *it == '_').collect();

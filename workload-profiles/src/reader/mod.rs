@@ -114,7 +114,11 @@ impl<'a> Section<'a> {
                 let message = format!("is not a key of {here}, but of the root of the profile; remove its indentation");
                 self.findings.problem(path, message);
             } else {
-                let suggestion = suggestion(key, looked_up.iter().copied());
+                // The comparison with all known keys takes long where thousands of keys are unknown.
+                let suggestion = match self.findings.is_full() {
+                    true => "take it out".to_owned(),
+                    false => suggestion(key, looked_up.iter().copied()),
+                };
                 self.findings.unknown_key(path, format!("is no known key; {suggestion}"));
             }
         }

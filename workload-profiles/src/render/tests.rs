@@ -16,6 +16,14 @@ fn check_error(template: &str, user: &[&str], expected: &str) {
     assert!(error.contains(expected), "{error}\nlacks\n{expected}");
 }
 
+/// Whether a template renders to a bounded text or is refused with a problem.
+fn is_bounded(rendered: &Result<String, ProfileError>) -> bool {
+    match rendered {
+        Ok(text) => text.len() <= MAX_TEXT_BYTES,
+        Err(error) => !error.problems.is_empty(),
+    }
+}
+
 #[test]
 fn variables_and_their_defaults_are_filled_in() {
     check("{{ model }} {{ endpoint }} {{ seed }}", &[], "m http://server:8000 42");
@@ -130,7 +138,7 @@ fn a_text_that_does_not_end_soon_is_an_error() {
     let text = "x".repeat(1000);
     check_error(&format!("{{% for a in range(end=500) %}}{text}{{% endfor %}}"), &[], "more than 262144 bytes");
     check_error(&"x".repeat(300_000), &[], "has 300000 bytes; at most 262144 are read");
-    check_error(&"{{ 1 }}".repeat(10_000), &[], "has 30000 bytes of code in its tags; at most 8192 are run");
+    check_error(&"{{ 1 }}".repeat(10_000), &[], "has more than 8192 bytes of code in its tags; shorten it");
 }
 
 #[test]
@@ -167,7 +175,8 @@ proptest! {
     ) {
         let template = parts.concat();
         if let Ok(variables) = with("m", &[&format!("x={user}")]) {
-            let _ = render(&template, &variables);
+            let rendered = render(&template, &variables);
+            prop_assert!(is_bounded(&rendered), "{template}: {rendered:?}");
         }
     }
 
@@ -185,7 +194,8 @@ proptest! {
     ) {
         let code = code.concat();
         for template in [format!("{{{{ {code} }}}}"), format!("{{% for a in {code} %}}{{{{ a }}}}{{% endfor %}}")] {
-            let _ = render(&template, &with("m", &["x=[1, a, 2.5]"]).unwrap());
+            let rendered = render(&template, &with("m", &["x=[1, a, 2.5]"]).unwrap());
+            prop_assert!(is_bounded(&rendered), "{template}: {rendered:?}");
         }
     }
 }
