@@ -17,7 +17,7 @@ pub fn envelope(run: &RunIdentity, analysis: &Analysis, stored: Option<&Stored>)
             attempt: run.attempt,
             outcome: analysis.verdict.outcome,
             reason: reason.name.into(),
-            message: reason.message.clone(),
+            message: analysis.status_message(),
             model: analysis.model.clone(),
             load_start_time: Some(analysis.started),
             folder: stored.map(|it| it.name.clone()),

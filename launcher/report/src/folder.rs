@@ -178,6 +178,11 @@ impl Folder {
         fs::remove_dir_all(&self.partial).map_err(|source| StorageError::new(&self.partial, source))
     }
 
+    /// The folder as it will be when it is finished, with the files that were written so far.
+    pub fn when_finished(&self) -> Stored {
+        Stored { path: self.root.join(&self.name), name: self.name.clone(), artifacts: self.artifacts.clone() }
+    }
+
     /// Gives the folder its name: from now on it is whole.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ pub mod baseline;
 pub mod benchmark_report;
 mod benchmark_run;
 pub mod comment;
+pub mod earlier_attempt;
 pub mod envelope;
 pub mod folder;
 pub mod index;

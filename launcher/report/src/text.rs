@@ -5,7 +5,7 @@ use std::time::Duration;
 use crds::{
     FigureValue,
     figure::rate_text,
-    resolve::{Hardware, ResolvedRun, Scope, ValidityBounds},
+    resolve::{Hardware, ResolvedRun, ValidityBounds},
     units::Span,
     wording::percent,
 };
@@ -79,18 +79,12 @@ pub(super) fn goals(analysis: &Analysis) -> Option<Goals> {
 
 /// The figure of an objective in words, such as `p99 of ttft in every stage`.
 pub(super) fn objective_figure(result: &ObjectiveResult) -> String {
-    let objective = &result.objective;
-    let place = match objective.scope() {
-        Scope::Run => String::new(),
-        Scope::EveryStage => " in every stage".to_owned(),
-        Scope::Stage(stage) => format!(" in stage {stage}"),
-    };
-    objective.figure() + &place
+    result.objective.figure_in_place()
 }
 
 /// The limit of an objective in the spec with its side, such as `max 500ms`. It is the same in every run of the spec.
 pub(super) fn objective_limit(result: &ObjectiveResult) -> String {
-    format!("{} {}", result.objective.bound.name(), result.objective.bound.limit())
+    result.objective.bound.described()
 }
 
 /// The value of the baseline, and the limit that follows from it, such as `max 422ms`.

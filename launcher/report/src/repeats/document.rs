@@ -80,7 +80,7 @@ pub struct RepeatedFigureDocument {
 impl RepeatsDocument {
     /// What a series is written as.
     pub fn new(series: &Series<'_>) -> RepeatsDocument {
-        let SeriesVerdict { outcome, reason, message } = series.verdict();
+        let SeriesVerdict { outcome, reason, message, .. } = series.verdict();
         let counted: Vec<u32> = series.counted().iter().map(|it| it.number).collect();
         let run = |it: &Repeat| RepeatDocument {
             name: repeat_name(it.number),

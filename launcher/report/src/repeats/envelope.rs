@@ -21,7 +21,7 @@ pub fn envelope(series: &Series<'_>, stored: Option<&Stored>) -> Envelope {
             attempt: series.run.attempt,
             outcome: verdict.outcome,
             reason: verdict.reason.into(),
-            message: verdict.message,
+            message: verdict.status_message,
             model: first.map(|it| it.model.clone()).unwrap_or_default(),
             load_start_time: first.map(|it| it.started),
             folder: stored.map(|it| it.name.clone()),

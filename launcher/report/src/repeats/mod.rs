@@ -47,6 +47,8 @@ pub struct Ending {
     pub outcome: Outcome,
     pub reason: LauncherReason,
     pub message: String,
+    /// The message without words of the server.
+    pub status_message: String,
 }
 
 /// Several runs of the same load, one after the other.
@@ -71,27 +73,34 @@ pub struct SeriesVerdict {
     pub reason: LauncherReason,
     /// Begins with the name of the run that decides; empty where every run passed.
     pub message: String,
+    /// The message without words of the server.
+    pub status_message: String,
 }
 
 impl<'a> Series<'a> {
     /// The outcome: that of the run that ended the series early; else that of the first run that did not pass, where a missed
     /// objective comes before an undecided one.
     pub fn verdict(&self) -> SeriesVerdict {
-        if let Some(Ending { number, outcome, reason, message }) = self.ended_by {
-            let message = format!("run {} of {}: {message}", repeat_name(*number), self.asked);
-            return SeriesVerdict { outcome: *outcome, reason: *reason, message };
+        if let Some(Ending { number, outcome, reason, message, status_message }) = self.ended_by {
+            let [message, status_message] =
+                [message, status_message].map(|it| format!("run {} of {}: {it}", repeat_name(*number), self.asked));
+            return SeriesVerdict { outcome: *outcome, reason: *reason, message, status_message };
         }
         let deciding = repeats::deciding(self.repeats.iter().map(|it| &it.analysis.verdict));
         match deciding.and_then(|it| self.repeats.get(it)) {
-            None => {
-                SeriesVerdict { outcome: Outcome::Passed, reason: LauncherReason::RunSucceeded, message: String::new() }
-            }
+            None => SeriesVerdict {
+                outcome: Outcome::Passed,
+                reason: LauncherReason::RunSucceeded,
+                message: String::new(),
+                status_message: String::new(),
+            },
             Some(run) => {
                 let headline = run.analysis.verdict.headline();
                 SeriesVerdict {
                     outcome: run.analysis.verdict.outcome,
                     reason: headline.name,
                     message: format!("run {}: {}", repeat_name(run.number), headline.message),
+                    status_message: format!("run {}: {}", repeat_name(run.number), run.analysis.status_message()),
                 }
             }
         }

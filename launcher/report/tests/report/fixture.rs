@@ -249,6 +249,7 @@ fn run() -> ResolvedRun {
         token_file: Some("/etc/benchwright/auth/token".into()),
         ca_file: None,
         http_version: crds::benchmark_run::HttpVersion::Auto,
+        egress: None,
         readiness_probe: ReadinessProbe::Generate,
         readiness_timeout: Span(ms(900_000)),
         hardware: None,
@@ -267,6 +268,7 @@ fn run() -> ResolvedRun {
             ..ValidityBounds::default()
         },
         slo: None,
+        finished_attempts: Vec::new(),
         run_deadline: Span(ms(3_600_000)),
         grace_period: Span(ms(60_000)),
     }

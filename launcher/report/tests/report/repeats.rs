@@ -116,6 +116,7 @@ fn a_series_that_ended_early_keeps_what_was_measured() {
         outcome: Outcome::Error,
         reason: LauncherReason::TargetUnavailable,
         message: "it does not answer".into(),
+        status_message: "it does not answer".into(),
     };
     let (run, repeats) = (run(), [repeat(1, 0), repeat(2, 5)]);
     let shown = series(&run, &repeats, Some(&ending));

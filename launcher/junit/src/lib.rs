@@ -1,0 +1,137 @@
+//! Test cases as JUnit XML, for the pages of a pipeline. The form is the one that Jenkins, GitLab and GitHub's actions read:
+//! `testsuites`, `testsuite`, `testcase`, with `failure`, `error` or `skipped` inside.
+
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
+
+use crds::{Met, Outcome, benchmark_run::Enforcement, resolve::ResolvedObjective, wording::one_line};
+use quick_xml::{
+    Writer,
+    events::{BytesDecl, BytesText, Event},
+};
+
+/// The name of the test case that tells whether the measurement is valid.
+const VALIDITY: &str = "the measurement is valid";
+
+/// The test cases of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suite {
+    /// The name of the run.
+    pub name: String,
+    /// When it began, in RFC 3339.
+    pub started: String,
+    /// How long it took.
+    pub duration: Duration,
+    /// The test cases, in the order of the report.
+    pub cases: Vec<Case>,
+}
+
+/// A test case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    name: String,
+    problem: Option<Problem>,
+}
+
+/// Why a test case did not pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Problem {
+    /// `failure`, `error` or `skipped`.
+    element: &'static str,
+    kind: &'static str,
+    message: String,
+}
+
+impl Case {
+    /// Whether the measurement is valid; `message` says why it is not.
+    pub fn validity(outcome: Outcome, message: &str) -> Case {
+        let element = match outcome {
+            outcome if outcome.has_valid_figures() => None,
+            Outcome::Invalid => Some("failure"),
+            _ => Some("error"),
+        };
+        let problem = element.map(|element| Problem { element, kind: outcome.name(), message: text(message) });
+        Case { name: VALIDITY.into(), problem }
+    }
+
+    /// An objective. Its name is the same in every run of a spec, by which a pipeline tells its history.
+    pub fn objective(objective: &ResolvedObjective, met: Met, enforcement: Enforcement, reason: &str) -> Case {
+        let (kind, enforced) = match met {
+            Met::True => ("", None),
+            Met::False => ("missed", Some("failure")),
+            Met::Inconclusive => ("inconclusive", Some("error")),
+        };
+        let problem = enforced.map(|element| match enforcement {
+            Enforcement::Report => {
+                let message = text(&format!("{kind}, and enforcement is Report: {reason}"));
+                Problem { element: "skipped", kind, message }
+            }
+            Enforcement::Fail => Problem { element, kind, message: text(reason) },
+        });
+        Case { name: objective_name(objective), problem }
+    }
+
+    /// An objective whose result is elsewhere; `reason` says where.
+    pub fn left_out(objective: &ResolvedObjective, reason: &str) -> Case {
+        let problem = Problem { element: "skipped", kind: "left out", message: text(reason) };
+        Case { name: objective_name(objective), problem: Some(problem) }
+    }
+}
+
+fn objective_name(objective: &ResolvedObjective) -> String {
+    text(&format!("{}: {}", objective.name, objective.described()))
+}
+
+/// Writes the file.
+///
+/// # Errors
+/// The writer's.
+pub fn write(suite: &Suite, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    let cases = &suite.cases;
+    let count = |element: &str| {
+        cases.iter().filter(|it| it.problem.as_ref().is_some_and(|it| it.element == element)).count().to_string()
+    };
+    let (name, seconds) = (text(&suite.name), suite.duration.as_secs_f64().to_string());
+    let counts = [
+        ("tests", cases.len().to_string()),
+        ("failures", count("failure")),
+        ("errors", count("error")),
+        ("skipped", count("skipped")),
+    ];
+    let counts = || counts.iter().map(|(name, value)| (*name, value.as_str()));
+    let mut writer = Writer::new_with_indent(&mut *to, b' ', 2);
+    writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    writer.create_element("testsuites").with_attributes(counts()).write_inner_content(|writer| {
+        let element = writer.create_element("testsuite").with_attribute(("name", name.as_str()));
+        let element = element.with_attributes(counts());
+        let element = element.with_attribute(("timestamp", suite.started.as_str()));
+        let element = element.with_attribute(("time", seconds.as_str()));
+        element.write_inner_content(|writer| cases.iter().try_for_each(|it| write_case(writer, &name, it)))?;
+        Ok(())
+    })?;
+    to.write_all(b"\n")
+}
+
+fn write_case<W: Write>(writer: &mut Writer<W>, suite: &str, case: &Case) -> io::Result<()> {
+    let element = writer.create_element("testcase");
+    let element = element.with_attribute(("classname", suite)).with_attribute(("name", case.name.as_str()));
+    let Some(problem) = &case.problem else {
+        element.write_empty()?;
+        return Ok(());
+    };
+    element.write_inner_content(|writer| {
+        let message = problem.message.as_str();
+        let inner = writer.create_element(problem.element);
+        let inner = inner.with_attribute(("type", problem.kind)).with_attribute(("message", message));
+        inner.write_text_content(BytesText::new(message))?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// A text that XML 1.0 can hold, on one line; quick-xml escapes what has a meaning in it.
+fn text(text: &str) -> String {
+    one_line(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}

@@ -1,0 +1,90 @@
+//! [I/O] The termination message in the results folder of an attempt. A later attempt of the same run that finds a finished folder
+//! reports its figures again, and sends no load: the pod of the earlier attempt was lost after it had finished.
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
+
+use crds::{
+    envelope::{ArtifactRef, Envelope, MAX_BYTES},
+    hex,
+    resolve::RunIdentity,
+};
+use rustix::{
+    fd::OwnedFd,
+    fs::{AtFlags, Mode, OFlags, open, openat, statat},
+};
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    REPORT_FILE_NAME, envelope,
+    folder::{Folder, StorageError},
+    redact,
+};
+use analysis::Analysis;
+
+/// The file with the termination message, in the folder of an attempt in a cluster.
+pub const MESSAGE_FILE_NAME: &str = "termination-message.txt";
+/// The largest file that is compared, in bytes: more than the report of the longest run has.
+const MAX_FILE: u64 = 256 << 20;
+
+/// Writes the termination message. Call it last: it lists the files.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_message(folder: &mut Folder, run: &RunIdentity, analysis: &Analysis) -> Result<(), StorageError> {
+    let envelope = envelope::envelope(run, analysis, Some(&folder.when_finished()));
+    folder.write(MESSAGE_FILE_NAME, |file| file.write_all(envelope.to_text().as_bytes()))
+}
+
+/// What an attempt with a finished folder told, if its figures count and belong to the same run and profile.
+///
+/// # Errors
+/// Why the folder is not used; `NotFound`: there is none.
+pub fn read(root: &Path, run: &RunIdentity, profile_text: &str) -> io::Result<Envelope> {
+    // A link may lead anywhere.
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    let folder = open(root.join(run.attempt_name()), flags, Mode::empty())?;
+    if statat(&folder, "repeats.json", AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+        return Err(unused("it holds a series of runs, which is measured anew"));
+    }
+    let message = bounded(&folder, MESSAGE_FILE_NAME, MAX_BYTES as u64)?;
+    let message = String::from_utf8(message).map_err(|_| unused("its termination message is damaged"))?;
+    let envelope = Envelope::parse(&message).map_err(|error| unused(&error.to_string()))?;
+    let core = &envelope.core;
+    if core.run_uid != run.uid || core.attempt != run.attempt {
+        return Err(unused("its termination message names another run or attempt"));
+    }
+    if !core.outcome.has_valid_figures() || core.summary.is_none() || core.partial {
+        return Err(unused("its figures do not count"));
+    }
+    if bounded(&folder, "profile.yaml", MAX_FILE)? != redact::profile(profile_text).as_bytes() {
+        return Err(unused("it has another profile"));
+    }
+    let is_report = |it: &&ArtifactRef| it.name == REPORT_FILE_NAME;
+    let report =
+        core.artifacts.iter().find(is_report).ok_or_else(|| unused("its termination message lists no report"))?;
+    let found = bounded(&folder, REPORT_FILE_NAME, MAX_FILE)?;
+    if hex(&Sha256::digest(&found)) != report.sha256 {
+        return Err(unused("its report.json is another one"));
+    }
+    Ok(envelope)
+}
+
+fn unused(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// A regular file of at most `most` bytes. A named pipe would never end, and a link may lead anywhere.
+fn bounded(folder: &OwnedFd, name: &str, most: u64) -> io::Result<Vec<u8>> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = File::from(openat(folder, name, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(unused("one of its files is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(unused("one of its files is too long")) } else { Ok(bytes) }
+}
