@@ -53,8 +53,11 @@ impl schemars::JsonSchema for AnyValue {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "x-kubernetes-preserve-unknown-fields": true,
+            // No list and no mapping: neither can have at most 0 members and at least 1.
             "maxItems": 0,
+            "minItems": 1,
             "maxProperties": 0,
+            "minProperties": 1,
             "maxLength": MAX_TEXT_CHARS,
         })
     }
@@ -96,8 +99,11 @@ pub(crate) fn quantity_schema() -> Value {
 fn number_or_text(maximum: Option<u32>, max_length: u32, pattern: &str) -> Value {
     let mut schema = serde_json::json!({
         "x-kubernetes-preserve-unknown-fields": true,
+        // No list and no mapping: neither can have at most 0 members and at least 1.
         "maxItems": 0,
+        "minItems": 1,
         "maxProperties": 0,
+        "minProperties": 1,
         "minimum": 0,
         "maxLength": max_length,
         "pattern": pattern,

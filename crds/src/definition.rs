@@ -21,6 +21,9 @@ pub fn crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
         crd.pointer_mut(objective).and_then(|it| it.as_object_mut()).ok_or("the schema has no objectives")?;
     // A rule cannot see max and min, because they have no type.
     objective.insert("oneOf".into(), json!([{"required": ["max"]}, {"required": ["min"]}]));
+    let effective = format!("{schema}/properties/effectiveSpec");
+    let effective = crd.pointer_mut(&effective).ok_or("the status has no effectiveSpec")?;
+    visit(effective, &mut forget_required);
     visit(&mut crd, &mut |schema| {
         forget_unsigned_formats(schema);
         forget_nullable(schema);
@@ -50,6 +53,12 @@ fn forget_unsigned_formats(schema: &mut Map<String, Value>) {
 /// same: a patch that sets one member of a union to null and another one to a value switches between them.
 fn forget_nullable(schema: &mut Map<String, Value>) {
     schema.retain(|key, value| key != "nullable" || !value.is_boolean());
+}
+
+/// Takes out the list of required fields. After a rollback an earlier operator writes statuses without the fields that it does not
+/// know, and the API server would refuse every one of them. A property that is called `required` stays.
+fn forget_required(schema: &mut Map<String, Value>) {
+    schema.retain(|key, value| key != "required" || !value.is_array());
 }
 
 /// Makes one line of each paragraph of a description: a terminal breaks lines by itself.

@@ -54,6 +54,10 @@ words! {
         Preparing,
         /// `spec.suspend` is true.
         Suspended,
+        /// Another run has the target, or is before this one.
+        TargetBusy,
+        /// The Gateway, route or InferencePool of the target does not exist, or is not ready.
+        TargetNotFound,
         /// No node takes the pod.
         Unschedulable,
         /// The claim has no volume.
@@ -62,6 +66,12 @@ words! {
         ImagePull,
         /// The pod is being created or starts on its node.
         PodStarting,
+        /// The Job has created no pod.
+        PodRefused,
+        /// The node has not mounted the pod's volumes.
+        MountPending,
+        /// The node cannot create the container.
+        ContainerRefused,
         /// The launcher runs and waits for the target.
         TargetNotReady,
         /// The launcher sends the load.
@@ -70,6 +80,8 @@ words! {
         ReadingResult,
         /// A user cancelled the run, and the launcher drains.
         Cancelling,
+        /// An object that the run needs cannot be read.
+        ReadFailed,
         /// The last attempt failed. Its pod has to be gone before the next one begins.
         Retrying,
         /// The run passed: its figures are valid.
@@ -84,6 +96,10 @@ words! {
         SLOMet,
         /// The spec cannot be run.
         InvalidSpec,
+        /// The namespace has as many attempts as its administrators allow.
+        NamespaceBusy,
+        /// The spec asks for what the administrators of this installation do not allow.
+        PolicyDenied,
         /// The run has a value that this release of the operator cannot read.
         Unreadable,
         /// The profile cannot be run.
@@ -104,6 +120,8 @@ words! {
         StorageFailed,
         /// The pod was evicted, preempted, deleted or lost with its node.
         Disrupted,
+        /// The Job completed, and its pod was gone before the operator had read the result.
+        ResultLost,
         /// The launcher exceeded its memory limit.
         OOMKilled,
         /// ConfigMap, claim and Job were not created in time.
@@ -118,6 +136,8 @@ words! {
         JobLost,
         /// A user cancelled the run.
         Cancelled,
+        /// The run had finished before it was restored from a backup.
+        Restored,
         /// The results folder is on the claim.
         Stored,
         /// The results folder could not be written.
@@ -131,11 +151,10 @@ impl Reason {
     /// Which entry of `spec.execution.retry.reasons` allows another attempt after this one.
     pub fn retry_cause(self) -> Option<RetryCause> {
         match self {
-            Reason::Disrupted => Some(RetryCause::Disrupted),
+            Reason::Disrupted | Reason::ResultLost => Some(RetryCause::Disrupted),
             Reason::TargetUnavailable => Some(RetryCause::TargetUnavailable),
-            Reason::StartTimeout | Reason::ImagePull | Reason::VolumePending | Reason::Unschedulable => {
-                Some(RetryCause::StartTimeout)
-            }
+            // What names a cause, such as ImagePull, would be the same the next time.
+            Reason::StartTimeout => Some(RetryCause::StartTimeout),
             _ => None,
         }
     }

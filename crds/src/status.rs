@@ -37,6 +37,10 @@ pub struct BenchmarkRunStatus {
     /// When the load began: time zero of the figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_start_time: Option<Timestamp>,
+    /// Since when the run prepares an attempt, in Pending and Preparing: execution.deadlines.prepareSeconds counts from then.
+    /// Waiting for the target or the namespace does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preparing_since: Option<Timestamp>,
     /// When the run entered its last phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Timestamp>,
@@ -109,6 +113,7 @@ impl Default for BenchmarkRunStatus {
             outcome: None,
             reason: Reported::default(),
             load_start_time: None,
+            preparing_since: None,
             completion_time: None,
             resolved: None,
             effective_spec: None,
@@ -166,7 +171,8 @@ impl From<&RunSummary> for Columns {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Phase {
-    /// Waits for something that somebody else has to make, such as the ConfigMap of the profile.
+    /// Waits before it begins: for the ConfigMap of its profile, for its Gateway, for a target that another run has, for a place
+    /// in its namespace, or until the operator can read what it needs.
     Pending,
     /// spec.suspend is true.
     Suspended,
@@ -252,6 +258,10 @@ pub struct Attempt {
     #[serde(default, rename = "jobUID", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub job_uid: Option<String>,
+    /// The UID of the ConfigMap with the launcher's input, which has the name of the Job. Only what it holds is believed.
+    #[serde(default, rename = "configMapUID", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
+    pub config_map_uid: Option<String>,
     /// The name of the launcher's pod, once it was seen.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]

@@ -43,6 +43,17 @@ impl Outcome {
         matches!(self, Outcome::Passed | Outcome::SLOViolated | Outcome::Inconclusive)
     }
 
+    /// The exit code by which a command tells a pipeline the outcome.
+    pub fn gate_code(self) -> u8 {
+        match self {
+            Outcome::Passed => 0,
+            Outcome::SLOViolated => 1,
+            Outcome::Invalid | Outcome::Inconclusive => 2,
+            Outcome::Error => 3,
+            Outcome::Cancelled => 4,
+        }
+    }
+
     /// The word that a status, a report and a log use.
     pub fn name(self) -> &'static str {
         match self {

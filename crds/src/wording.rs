@@ -1,4 +1,7 @@
-//! How messages and tables show shares, and text that came from outside; and which known name an unknown one may mean.
+//! How messages and tables show shares, and text that came from outside; which known name an unknown one may mean; and an error with its
+//! causes.
+
+use std::error::Error;
 
 /// How much of a value or a name from outside a message repeats, in characters.
 pub const MAX_QUOTED: usize = 80;
@@ -30,6 +33,21 @@ fn escaped(letter: char) -> String {
 /// a terminal would obey.
 pub fn one_line(text: &str) -> String {
     text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect()
+}
+
+/// The text of an error and of its causes, without causes that the text before already contains.
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
 }
 
 /// A share of one in percent, with at most two decimals.
@@ -115,5 +133,20 @@ mod tests {
         assert_eq!((named("load.type").as_str(), named("a b").as_str()), ("load.type", "\"a b\""));
         assert_eq!(cut("a\u{1b}[1m\n"), "a\\u{1b}[1m\\n");
         assert_eq!(cut(&"ü".repeat(100)).chars().count(), MAX_QUOTED + 3);
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    enum Outer {
+        #[error("no file ({0}); make one")]
+        Named(#[source] std::io::Error),
+        #[error("no file")]
+        Unnamed(#[source] std::io::Error),
+    }
+
+    #[test]
+    fn a_cause_stands_once() {
+        let cause = || std::io::Error::other("it is gone");
+        assert_eq!(with_causes(&Outer::Named(cause())), "no file (it is gone); make one");
+        assert_eq!(with_causes(&Outer::Unnamed(cause())), "no file: it is gone");
     }
 }

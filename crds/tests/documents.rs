@@ -41,8 +41,12 @@ fn documents() -> Vec<(String, String)> {
             }
         }
     }
-    for path in files("examples", "yaml") {
-        found.push((path.display().to_string(), fs::read_to_string(&path).unwrap()));
+    let folders = ["examples", "examples/gitops", "examples/gitops/kustomize", "examples/how-to"];
+    for path in folders.into_iter().flat_map(|it| files(it, "yaml")) {
+        let text = fs::read_to_string(&path).unwrap();
+        if text.lines().any(|it| it.starts_with("apiVersion: benchwright.dev/")) {
+            found.push((path.display().to_string(), text));
+        }
     }
     assert!(found.len() >= 5, "the documents were not found: {found:?}");
     found

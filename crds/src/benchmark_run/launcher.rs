@@ -35,8 +35,8 @@ pub struct Launcher {
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 32, "additionalProperties" = bounded_text(63))))]
     #[cfg_attr(
         feature = "kube",
-        x_kube(validation = Rule::new("!self.exists(key, key.startsWith('benchwright.dev/') || key.startsWith('app.kubernetes.io/') || key.startsWith('batch.kubernetes.io/'))")
-            .message("labels under benchwright.dev/, app.kubernetes.io/ and batch.kubernetes.io/ are set by the operator; choose another prefix"))
+        x_kube(validation = Rule::new("!self.exists(key, key.startsWith('benchwright.dev/') || key.startsWith('app.kubernetes.io/') || key.startsWith('batch.kubernetes.io/') || key in ['job-name', 'controller-uid'])")
+            .message("labels under benchwright.dev/, app.kubernetes.io/ and batch.kubernetes.io/, job-name and controller-uid are set by the operator and by Kubernetes; choose another prefix"))
     )]
     pub labels: BTreeMap<String, String>,
 
@@ -46,6 +46,8 @@ pub struct Launcher {
     pub annotations: BTreeMap<String, String>,
 }
 
+/// Prefixes of labels that only the operator and Kubernetes set.
+pub const RESERVED_LABELS: [&str; 3] = ["benchwright.dev/", "app.kubernetes.io/", "batch.kubernetes.io/"];
 /// The most resources in requests and in limits.
 pub const MAX_RESOURCES: usize = 16;
 /// The longest name of a resource, in characters.

@@ -31,15 +31,15 @@ use crate::status::BenchmarkRunStatus;
 pub use execution::{Cancel, Cleanup, Deadlines, Execution, Retry, RetryCause, RunCleanup};
 pub use files::{ClaimRef, ProfileFile, is_object_name};
 pub use hardware::Hardware;
-pub use launcher::{Launcher, MAX_RESOURCE_NAME, MAX_RESOURCES, Resources, Scheduling, Toleration};
+pub use launcher::{Launcher, MAX_RESOURCE_NAME, MAX_RESOURCES, RESERVED_LABELS, Resources, Scheduling, Toleration};
 pub use slo::{
     Baseline, EVERY_STAGE, Enforcement, MAX_OBJECTIVE_NAME, MAX_OBJECTIVES, MAX_REGRESSION_PERCENT, Metric, MetricUnit,
     Objective, Slo, Stat,
 };
 pub use storage::{NoStorage, PerRequestRecords, Pvc, Storage};
 pub use target::{
-    Api, Auth, CaSource, HttpVersion, KeyRef, MetricsKind, MetricsSource, Readiness, ReadinessProbe, Scheme,
-    ServiceRef, Simulator, SimulatorPreset, Target, Tls,
+    Api, Auth, CaSource, GatewayRef, HttpVersion, KeyRef, MetricsKind, MetricsSource, Readiness, ReadinessProbe,
+    Scheme, ServiceRef, Simulator, SimulatorPreset, Target, Tls,
 };
 pub use validity::Validity;
 
@@ -57,6 +57,8 @@ pub const PATHS_FROM: &str = "benchwright.dev/paths-from";
 pub const MAX_REPEATS: u32 = 30;
 /// The longest name of a run, in bytes: `<name>-a<attempt>` must fit a label value of 63 with room to spare.
 pub const MAX_NAME_BYTES: usize = 46;
+/// The longest `metadata.generateName` in bytes: the API server adds five characters.
+pub const MAX_GENERATE_NAME_BYTES: usize = MAX_NAME_BYTES - 5;
 /// The largest inline profile, in bytes.
 pub const MAX_INLINE_PROFILE_BYTES: usize = 32 * 1024;
 /// The longest salt of prompts, in bytes: a UID, an attempt, and room for names of one's own.
@@ -93,7 +95,8 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
         printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
         printcolumn(name = "Attempt", type_ = "integer", json_path = ".status.attempts[-1:].number", priority = 1),
         printcolumn(name = "Duration", type_ = "string", json_path = ".status.columns.duration", priority = 1),
-        printcolumn(name = "Target", type_ = "string", json_path = ".status.resolved.endpoint", priority = 1)
+        printcolumn(name = "Target", type_ = "string", json_path = ".status.resolved.endpoint", priority = 1),
+        printcolumn(name = "Message", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].message", priority = 1)
     )
 )]
 #[cfg_attr(
@@ -120,7 +123,7 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
     )
 )]
 pub struct BenchmarkRunSpec {
-    /// The serving stack under test. Exactly one of url, serviceRef and simulator.
+    /// The serving stack under test. Exactly one of url, serviceRef, gatewayRef and simulator.
     pub target: Target,
 
     /// Whose profile format the profile is written in. Default: inference-perf.

@@ -12,8 +12,8 @@ use super::{Hardware, is_default};
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 #[cfg_attr(
     feature = "kube",
-    x_kube(validation = Rule::new("[has(self.url), has(self.serviceRef), has(self.simulator)].filter(it, it).size() == 1")
-        .message("set exactly one of url, serviceRef and simulator"))
+    x_kube(validation = Rule::new("[has(self.url), has(self.serviceRef), has(self.gatewayRef), has(self.simulator)].filter(it, it).size() == 1")
+        .message("set exactly one of url, serviceRef, gatewayRef and simulator"))
 )]
 pub struct Target {
     /// Base URL of the server, http or https, without `/v1`, such as `http://gateway.llm-d:80`. Outside of a cluster also
@@ -32,6 +32,11 @@ pub struct Target {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "ServiceRef"))]
     pub service_ref: Option<ServiceRef>,
+
+    /// A Gateway of the Gateway API, whose address, listener and route give the URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "GatewayRef"))]
+    pub gateway_ref: Option<GatewayRef>,
 
     /// The embedded simulated vLLM, inside the launcher: for a first run, for tests, and for measuring the launcher itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,6 +73,11 @@ pub struct Target {
     #[serde(default, skip_serializing_if = "is_default")]
     pub readiness: Readiness,
 
+    /// Whether this run has the target to itself: runs that go to the same host and port wait for each other, the oldest first.
+    /// Runs with false share it with each other. Outside of a cluster it is not used. Default: true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclusive: Option<bool>,
+
     /// The accelerators behind the target, for rates per accelerator and costs in the report. Absent: neither is reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "Hardware"))]
@@ -103,6 +113,45 @@ pub struct ServiceRef {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 1024), regex(pattern = r"^/[^\s?#]*$")))]
     pub path: Option<String>,
+}
+
+/// A Gateway of the Gateway API, with the names of its parentRef. A Gateway of another namespace needs a ReferenceGrant there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct GatewayRef {
+    /// Name of the Gateway.
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
+    )]
+    pub name: String,
+    /// Namespace of the Gateway. Absent: that of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))
+    )]
+    pub namespace: Option<String>,
+    /// Name of a listener. Absent: the one that port names, else the only one for HTTP or HTTPS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
+    )]
+    pub section_name: Option<String>,
+    /// Port of the listener. Absent: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 65535)))]
+    pub port: Option<u16>,
+    /// Name of the HTTPRoute that leads to the model server, in the namespace of the run or of the Gateway. Absent: the only one
+    /// that is attached to the Gateway there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
+    )]
+    pub http_route: Option<String>,
 }
 
 /// A source of metrics as Prometheus text. Exactly one of url and serviceRef. Every address of a host name is read: of a

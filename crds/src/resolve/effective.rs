@@ -58,6 +58,8 @@ pub struct Target {
     pub http_version: HttpVersion,
     /// How the launcher finds out that the server is ready to be measured.
     pub readiness: Readiness,
+    /// Whether the run has the target to itself.
+    pub exclusive: bool,
 }
 
 /// The embedded simulated vLLM.
@@ -293,7 +295,7 @@ impl EffectiveSpec {
     }
 
     /// Writes into a spec the values that the launcher measures with, so that a release with other defaults measures the same.
-    /// The number of repeats, the launcher's pod, the claim, retries and the operator's deadlines stay as they were written.
+    /// The number of repeats, exclusive, the launcher's pod, the claim, retries and the operator's deadlines stay as they were written.
     pub fn write_into(&self, spec: &mut BenchmarkRunSpec) {
         spec.harness = Some(self.harness);
         spec.seed = Some(self.seed);
@@ -363,7 +365,13 @@ fn target(written: &written::Target, settings: &Settings) -> Target {
             probe: readiness.probe.unwrap_or(ReadinessProbe::Generate),
             timeout_seconds: readiness.timeout_seconds.unwrap_or(settings.readiness_timeout_seconds),
         },
+        exclusive: exclusive(written),
     }
+}
+
+/// Whether a run has its target to itself.
+pub fn exclusive(written: &written::Target) -> bool {
+    written.exclusive.unwrap_or(true)
 }
 
 /// Which server a simulator simulates.

@@ -4,7 +4,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::Errors;
-use crate::{benchmark_run::MAX_NAME_BYTES, hex, wording::quoted};
+use crate::{
+    benchmark_run::{MAX_GENERATE_NAME_BYTES, MAX_NAME_BYTES},
+    hex,
+    wording::quoted,
+};
 
 /// Who the run is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +55,19 @@ impl RunIdentity {
 /// The name of a run of a series, and of its results folder: `r2` is the second.
 pub fn repeat_name(number: u32) -> String {
     format!("r{number}")
+}
+
+/// What is wrong with `metadata.generateName`; `None`: every name that the API server makes of it is one that a run may have.
+pub fn generate_name_problem(prefix: &str) -> Option<String> {
+    let plain = prefix.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-');
+    let fits =
+        plain && prefix.len() <= MAX_GENERATE_NAME_BYTES && prefix.starts_with(|it: char| it.is_ascii_lowercase());
+    (!fits).then(|| {
+        format!(
+            "is {}; use at most {MAX_GENERATE_NAME_BYTES} letters a-z, digits and dashes, and begin with a letter: the API server adds five characters, and a name has at most {MAX_NAME_BYTES}",
+            quoted(prefix)
+        )
+    })
 }
 
 pub(super) fn check_name(name: &str, errors: &mut Errors) {

@@ -3,10 +3,12 @@
 //! defaults.
 
 pub mod effective;
+pub mod egress;
 mod files;
 mod hardware;
 mod identity;
 mod metrics;
+mod pods;
 mod profile;
 mod repeat;
 mod slo;
@@ -19,17 +21,21 @@ use std::{path::PathBuf, time::Duration};
 use serde::{Deserialize, Serialize};
 
 pub use effective::{EffectiveSpec, claim, run_cleanup};
+pub use egress::Egress;
 pub use hardware::{Hardware, Price};
-pub use identity::{RunIdentity, repeat_name};
+pub use identity::{RunIdentity, generate_name_problem, repeat_name};
 pub use metrics::{METRICS_PATH, MetricsEndpoint};
+pub use pods::{NetworkPolicySettings, PodSecurity, Scraper};
 pub use profile::ProfileSource;
-pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope};
+pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope, readable_slo};
 pub use target::{Endpoint, REDACTED, unix_socket, without_credentials};
+pub use url::url_problem;
 pub use validity::ValidityBounds;
 
 use crate::{
     benchmark_run::{
-        Api, BenchmarkRunSpec, Harness, HttpVersion, MAX_RESOURCE_NAME, PerRequestRecords, ReadinessProbe, Resources,
+        Api, BenchmarkRunSpec, Harness, HttpVersion, MAX_RESOURCE_NAME, PerRequestRecords, RESERVED_LABELS,
+        ReadinessProbe, Resources,
     },
     units::{Seed, Span},
     wording::quoted,
@@ -50,6 +56,12 @@ pub struct Settings {
     pub service_domain: String,
     /// How long a target is waited for, in seconds.
     pub readiness_timeout_seconds: u32,
+    /// Who chooses the user and the groups of launchers.
+    pub pod_security: PodSecurity,
+    /// The NetworkPolicy of each run; absent: runs have none.
+    pub network_policy: Option<NetworkPolicySettings>,
+    /// Where the launcher may not connect; absent: nothing is refused but what is refused everywhere.
+    pub egress: Option<Egress>,
 }
 
 /// A cluster as Kubernetes makes it, without an image of the launcher.
@@ -62,6 +74,9 @@ impl Default for Settings {
             launcher_pull_secrets: Vec::new(),
             service_domain: "svc.cluster.local".into(),
             readiness_timeout_seconds: 900,
+            pod_security: PodSecurity::default(),
+            network_policy: None,
+            egress: Some(Egress::cluster_default()),
         }
     }
 }
@@ -69,7 +84,7 @@ impl Default for Settings {
 impl Settings {
     /// Outside of a cluster. The readiness timeout is short, because a person waits for the command.
     pub fn local() -> Self {
-        Settings { readiness_timeout_seconds: 60, ..Settings::default() }
+        Settings { readiness_timeout_seconds: 60, egress: None, ..Settings::default() }
     }
 }
 
@@ -98,6 +113,9 @@ pub struct ResolvedRun {
     /// The file with further certificate authorities, PEM-encoded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<PathBuf>,
+    /// Where the launcher may not connect; absent outside of a cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub egress: Option<Egress>,
     /// What counts as a server that is ready.
     pub readiness_probe: ReadinessProbe,
     /// How long to wait for it.
@@ -127,6 +145,10 @@ pub struct ResolvedRun {
     /// What the run has to reach; absent: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<ResolvedSlo>,
+    /// The earlier attempts whose results folder may be reported again. A folder alone proves nothing: whoever may create a run can write
+    /// to a shared claim. These are attempts whose Job the operator saw complete, and whose result was lost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub finished_attempts: Vec<u32>,
     /// The longest that issuing and draining may take together.
     pub run_deadline: Span,
     /// How long to drain and to write the report after a signal to stop.
@@ -168,7 +190,7 @@ pub mod mounts {
     pub const DATA: &str = "/data";
 }
 
-/// Checks a spec and fills in what it leaves out.
+/// Checks a spec and fills in what it leaves out. The endpoint of a spec with `target.gatewayRef` is an empty URL.
 ///
 /// # Errors
 /// Every field that is wrong, at once.
@@ -195,6 +217,7 @@ pub fn resolve(
     let slo = slo::slo(spec, !identity.namespace.is_empty(), &mut errors);
     check_times(&effective, &mut errors);
     check_resource_names(spec, &mut errors);
+    check_labels(spec, &mut errors);
     let seconds = |count: u32| Span(Duration::from_secs(u64::from(count)));
     let prompt_salt = spec.profile.prompt_salt.clone().unwrap_or_else(|| identity.prompt_salt());
     errors.none_or(ResolvedRun {
@@ -206,6 +229,7 @@ pub fn resolve(
         model: spec.target.model.clone().filter(|it| !it.is_empty()),
         token_file: spec.target.auth.as_ref().map(|_| PathBuf::from(mounts::TOKEN_FILE)),
         ca_file: spec.target.tls.as_ref().map(|_| PathBuf::from(mounts::CA_FILE)),
+        egress: settings.egress.clone(),
         readiness_probe: effective.target.readiness.probe,
         readiness_timeout: seconds(effective.target.readiness.timeout_seconds),
         hardware,
@@ -219,6 +243,7 @@ pub fn resolve(
         storage_required: effective.storage.required,
         validity,
         slo,
+        finished_attempts: Vec::new(),
         run_deadline: seconds(effective.execution.deadlines.run_seconds),
         grace_period: seconds(effective.execution.grace_period_seconds),
     })
@@ -255,6 +280,19 @@ fn check_resource_names(spec: &BenchmarkRunSpec, errors: &mut Errors) {
         for name in names.keys().filter(|it| it.len() > MAX_RESOURCE_NAME) {
             let path = format!("spec.launcher.resources.{group}");
             errors.add(&path, &format!("has the name {}; write at most {MAX_RESOURCE_NAME} characters", quoted(name)));
+        }
+    }
+}
+
+/// A rule of the definition says the same to the API server.
+fn check_labels(spec: &BenchmarkRunSpec, errors: &mut Errors) {
+    for label in spec.launcher.labels.keys() {
+        if let Some(prefix) = RESERVED_LABELS.iter().find(|it| label.starts_with(**it)) {
+            let label = quoted(label);
+            errors.add(
+                "spec.launcher.labels",
+                &format!("has {label}; labels under {prefix} are set by the operator, choose another prefix"),
+            );
         }
     }
 }

@@ -38,8 +38,8 @@ impl Endpoint {
 
 pub(super) fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Settings, errors: &mut Errors) -> Endpoint {
     let target = &spec.target;
-    match (&target.url, &target.service_ref, &target.simulator) {
-        (Some(url), None, None) => match unix_socket(url) {
+    match (&target.url, &target.service_ref, &target.gateway_ref, &target.simulator) {
+        (Some(url), None, None, None) => match unix_socket(url) {
             Some(path) => {
                 check_socket(url, path, namespace, errors);
                 Endpoint::Url(format!("unix:{path}"))
@@ -53,14 +53,16 @@ pub(super) fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Sett
                 Endpoint::Url(url.trim_end_matches('/').to_owned())
             }
         },
-        (None, Some(service), None) => service_endpoint(service, namespace, settings, errors),
-        (None, None, Some(simulator)) => Endpoint::Simulator(effective::preset(simulator)),
-        (None, None, None) => {
-            errors.add("spec.target", "names no server; set exactly one of url, serviceRef and simulator");
+        (None, Some(service), None, None) => service_endpoint(service, namespace, settings, errors),
+        (None, None, Some(_), None) => gateway_endpoint(namespace, errors),
+        (None, None, None, Some(simulator)) => Endpoint::Simulator(effective::preset(simulator)),
+        (None, None, None, None) => {
+            errors.add("spec.target", "names no server; set exactly one of url, serviceRef, gatewayRef and simulator");
             Endpoint::Simulator(SimulatorPreset::Gpu)
         }
         _ => {
-            errors.add("spec.target", "names more than one server; keep exactly one of url, serviceRef and simulator");
+            let remedy = "keep exactly one of url, serviceRef, gatewayRef and simulator";
+            errors.add("spec.target", &format!("names more than one server; {remedy}"));
             Endpoint::Simulator(SimulatorPreset::Gpu)
         }
     }
@@ -71,6 +73,14 @@ fn service_endpoint(service: &ServiceRef, namespace: &str, settings: &Settings, 
         errors.add("spec.target.serviceRef", "needs a cluster; outside one, set url or simulator");
     }
     Endpoint::Url(service_url(service, "spec.target.serviceRef", namespace, settings, errors))
+}
+
+/// The URL of a Gateway stands in objects of the cluster. [`super::resolve`] leaves it empty, and its caller fills it in.
+fn gateway_endpoint(namespace: &str, errors: &mut Errors) -> Endpoint {
+    if namespace.is_empty() {
+        errors.add("spec.target.gatewayRef", "needs a cluster; outside one, set url to the address of the Gateway");
+    }
+    Endpoint::Url(String::new())
 }
 
 /// The URL of a Service, without a slash at its end. `field`: where the spec names it.

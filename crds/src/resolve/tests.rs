@@ -97,6 +97,31 @@ fn a_service_becomes_its_dns_name() {
 }
 
 #[test]
+fn a_gateway_needs_a_cluster_and_stands_alone() {
+    let gateway = "gatewayRef: {name: gateway, namespace: llm-d, sectionName: http, port: 80, httpRoute: llm}";
+    let run = check("bench", &format!("target: {{{gateway}}}")).unwrap();
+    assert_eq!(run.endpoint, Endpoint::Url(String::new()), "the operator fills it in");
+    let errors = check("", &format!("target: {{{gateway}}}")).unwrap_err();
+    assert_eq!(errors, ["spec.target.gatewayRef: needs a cluster; outside one, set url to the address of the Gateway"]);
+    for other in ["url: 'http://h'", "serviceRef: {name: a}", "simulator: {}"] {
+        let errors = check("bench", &format!("target: {{{gateway}, {other}}}")).unwrap_err();
+        assert!(errors.len() == 1 && errors[0].contains("names more than one server"), "{other}: {errors:?}");
+    }
+}
+
+#[test]
+fn a_run_has_its_target_to_itself_unless_it_says_otherwise() {
+    for (target, expected) in [
+        ("{simulator: {}}", true),
+        ("{url: 'http://h', exclusive: true}", true),
+        ("{url: 'http://h', exclusive: false}", false),
+    ] {
+        let spec: BenchmarkRunSpec = serde_saphyr::from_str(&format!("target: {target}")).unwrap();
+        assert_eq!(EffectiveSpec::new(&spec, &Settings::default()).target.exclusive, expected, "{target}");
+    }
+}
+
+#[test]
 fn every_wrong_field_is_told_at_once() {
     let errors = check(
         "",
@@ -255,6 +280,17 @@ fn metrics_have_a_url_a_path_and_a_kind() {
     assert!(metrics("", "[{serviceRef: {name: a}}]").unwrap_err()[0].contains("needs a cluster"));
     let many = format!("[{}]", "{url: 'http://a'}, ".repeat(33));
     assert!(metrics("", &many).unwrap_err()[0].contains("has 33 entries; write at most 32"));
+}
+
+#[test]
+fn labels_of_the_operator_are_refused() {
+    let labels = |of: &str| check("bench", &format!("{{target: {{simulator: {{}}}}, launcher: {{labels: {of}}}}}"));
+    assert!(labels("{team: a, example.org/cost: b}").is_ok());
+    for reserved in ["benchwright.dev/run", "app.kubernetes.io/name", "batch.kubernetes.io/job-name"] {
+        let errors = labels(&format!("{{{reserved}: x, team: a}}")).unwrap_err();
+        assert!(errors.len() == 1 && errors[0].starts_with("spec.launcher.labels: has "), "{errors:?}");
+        assert!(errors[0].contains(reserved) && errors[0].contains("choose another prefix"), "{errors:?}");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub(super) fn local_url_problem(url: &str) -> Option<&'static str> {
 }
 
 /// What is wrong with the URL of a server, and what to write.
-pub(super) fn url_problem(url: &str) -> Option<&'static str> {
+pub fn url_problem(url: &str) -> Option<&'static str> {
     let Some(rest) = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")) else {
         return Some("write a URL that begins with http:// or https://");
     };

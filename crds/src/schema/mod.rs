@@ -17,13 +17,13 @@ use crate::{
 /// The definition as the chart ships it; a test holds it against the types.
 const CRD: &str = include_str!("../../../charts/benchwright/files/benchmarkruns.yaml");
 
-/// A Kubernetes quantity that is not below zero.
-pub const QUANTITY: &str = r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?$";
+/// A Kubernetes quantity that is not below zero. Kubernetes reads longer exponents too, but three digits are more than any amount has.
+pub const QUANTITY: &str = r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,3})?$";
 
 /// The longest quantity, in characters.
 pub const MAX_QUANTITY: u32 = 32;
 
-/// Whether the API server takes a text as a quantity.
+/// Whether the definition allows a text as a quantity.
 pub fn is_quantity(text: &str) -> bool {
     let pattern = regex::Regex::new(QUANTITY).expect("the pattern is a regular expression");
     text.len() <= MAX_QUANTITY as usize && pattern.is_match(text)

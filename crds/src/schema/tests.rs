@@ -87,11 +87,27 @@ fn variables_overrides_and_shares_are_single_values() {
 }
 
 #[test]
+fn the_exponent_of_a_quantity_has_at_most_three_digits() {
+    for (text, is_right) in [("1e3", true), ("2.5E-999", true), ("1e+999", true), ("1e1000", false), ("1e-1000", false)]
+    {
+        assert_eq!(is_quantity(text), is_right, "{text}");
+        let spec = format!("{{target: {{simulator: {{}}}}, launcher: {{resources: {{limits: {{cpu: '{text}'}}}}}}}}");
+        let problem = format!(
+            "spec.launcher.resources.limits.cpu, line 5 column 66: is \"{text}\"; write a quantity such as 2, 0.5, 500m, 20Gi or 1e3, \
+             with an exponent of at most three digits"
+        );
+        let problems = if is_right { Vec::new() } else { vec![problem.as_str()] };
+        assert_spec(&spec, &problems);
+    }
+}
+
+#[test]
 fn a_value_of_any_type_has_no_depth() {
     fn visit(path: &str, schema: &Value) {
         if schema["x-kubernetes-preserve-unknown-fields"] == true {
-            let bounds = ["maxItems", "maxProperties"].map(|it| schema[it].as_u64());
-            assert_eq!(bounds, [Some(0), Some(0)], "{path} could be nested too deeply for the operator to read");
+            let bounds = ["maxItems", "maxProperties", "minItems", "minProperties"].map(|it| schema[it].as_u64());
+            let none = [Some(0), Some(0), Some(1), Some(1)];
+            assert_eq!(bounds, none, "{path} could be a list or a mapping, which the operator cannot read");
             assert!(schema["maxLength"].as_u64().is_some_and(|it| it <= 1024), "{path} has no bound");
         }
         schema["properties"]

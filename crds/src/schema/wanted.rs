@@ -10,13 +10,14 @@ use crate::{
 };
 
 /// What a text of each pattern is, for people. A test holds the list against the schema.
-pub(super) const PATTERNS: [(&str, &str); 12] = [
+pub(super) const PATTERNS: [(&str, &str); 13] = [
     (r"^[-._a-zA-Z0-9]+$", "write a key of letters, digits, dashes, dots and underscores, such as token"),
     (
         r"^[a-z]([-a-z0-9]*[a-z0-9])?$",
         "write a name of letters a-z, digits and dashes that begins with a letter, such as gateway",
     ),
     (r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", "write a name of letters a-z, digits, dashes and dots, such as workload-pvc"),
+    (r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "write a name of letters a-z, digits and dashes, such as llm-d"),
     (r"^/[^\s?#]*$", "write a path that begins with a slash and has no blank, query or fragment, such as /llm"),
     (URL, "write a URL such as http://gateway.llm-d:80"),
     (r"^(Equal|Exists)$", "choose one of Equal and Exists"),
@@ -25,7 +26,7 @@ pub(super) const PATTERNS: [(&str, &str); 12] = [
     (super::LIMIT, "write a duration such as 500ms for a time, or a number such as 900 for a rate"),
     (super::PRICE, "write a price such as 2.50"),
     (r"^[A-Z]{3}$", "write three capital letters of ISO 4217, such as USD"),
-    (super::QUANTITY, "write a quantity such as 2, 0.5, 500m or 20Gi"),
+    (super::QUANTITY, "write a quantity such as 2, 0.5, 500m, 20Gi or 1e3, with an exponent of at most three digits"),
 ];
 
 /// The URL of a target in a cluster. Outside of one there are sockets too, and [`crate::resolve`] tells more exactly what is

@@ -339,6 +339,8 @@ impl<'a> Reader<'a> {
 
     fn mapping(&mut self, path: &str) -> Result<Content, Problem> {
         let mut entries: Vec<Entry> = Vec::new();
+        // The index of each key: a mapping may have thousands.
+        let mut known: HashMap<String, usize> = HashMap::new();
         let mut merged: Vec<Node> = Vec::new();
         while let Some((event, span)) = self.next_before(&Event::MappingEnd)? {
             let place = Place { line: span.start.line(), column: span.start.col() + 1 };
@@ -348,7 +350,7 @@ impl<'a> Reader<'a> {
             let value = self.node(event, span, &inner)?;
             if key == "<<" {
                 merged.push(value);
-            } else if let Some(first) = entries.iter().find(|it| it.key == key) {
+            } else if let Some(first) = known.get(&key).and_then(|it| entries.get(*it)) {
                 let message = format!(
                     "is given twice, here as {} and at {} as {}; keep one of them",
                     value.described(),
@@ -357,11 +359,12 @@ impl<'a> Reader<'a> {
                 );
                 self.problem(place, &inner, message);
             } else {
+                known.insert(key.clone(), entries.len());
                 entries.push(Entry { key, place, value });
             }
         }
         for value in merged {
-            self.merge(&mut entries, value, path);
+            self.merge(&mut entries, &mut known, value, path);
         }
         Ok(Content::Mapping(entries))
     }
@@ -383,7 +386,7 @@ impl<'a> Reader<'a> {
         Ok(written.clone())
     }
 
-    fn merge(&mut self, entries: &mut Vec<Entry>, value: Node, path: &str) {
+    fn merge(&mut self, entries: &mut Vec<Entry>, known: &mut HashMap<String, usize>, value: Node, path: &str) {
         let from = match value.content {
             Content::List(items) => items,
             _ => vec![value],
@@ -392,7 +395,8 @@ impl<'a> Reader<'a> {
             match node.content {
                 Content::Mapping(more) => {
                     for entry in more {
-                        if !entries.iter().any(|it| it.key == entry.key) {
+                        if !known.contains_key(&entry.key) {
+                            known.insert(entry.key.clone(), entries.len());
                             entries.push(entry);
                         }
                     }

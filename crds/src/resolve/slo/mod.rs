@@ -113,6 +113,21 @@ impl ResolvedObjective {
             None => self.metric.name().to_owned(),
         }
     }
+
+    /// The figure and its stage in words, such as `p50 of ttft in every stage`.
+    pub fn figure_in_place(&self) -> String {
+        let place = match self.scope() {
+            Scope::Run => String::new(),
+            Scope::EveryStage => " in every stage".to_owned(),
+            Scope::Stage(stage) => format!(" in stage {stage}"),
+        };
+        self.figure() + &place
+    }
+
+    /// Figure, stage and limit in words, such as `p50 of ttft in every stage, max 500ms`. The same in every run of a spec.
+    pub fn described(&self) -> String {
+        format!("{}, {}", self.figure_in_place(), self.bound.described())
+    }
 }
 
 impl Bound {
@@ -122,6 +137,11 @@ impl Bound {
         limit
     }
 
+    /// The limit with its side, such as `max 500ms`.
+    pub fn described(self) -> String {
+        format!("{} {}", self.name(), self.limit())
+    }
+
     /// `max` or `min`.
     pub fn name(self) -> &'static str {
         match self {
@@ -129,6 +149,13 @@ impl Bound {
             Bound::Min(_) => "min",
         }
     }
+}
+
+/// The objectives of a spec as far as they can be read, without the baseline; `None` where it has none.
+pub fn readable_slo(slo: &written::Slo) -> Option<ResolvedSlo> {
+    let objectives = objectives(&slo.objectives, &mut Errors::default());
+    let effective = effective::slo(slo)?;
+    Some(ResolvedSlo { enforcement: effective.enforcement, objectives, baseline: None })
 }
 
 /// The objectives of a spec; `None` where it has none.

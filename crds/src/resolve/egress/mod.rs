@@ -1,0 +1,181 @@
+//! Where the launcher may not connect: networks that the operator's settings block, and hosts that are excepted from them. Pure:
+//! the launcher resolves names, and checks each address before it connects.
+
+mod address;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, net::IpAddr};
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+use super::FieldError;
+use crate::wording::quoted;
+use address::{forms, kind};
+
+/// The most entries of a list: a check of an address goes through all of them.
+const MAX_ENTRIES: usize = 256;
+/// The longest name that DNS allows, in bytes.
+const MAX_NAME: usize = 253;
+
+/// Where the launcher may not connect. What [`is_never_called`] names is refused in any case.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Egress {
+    /// Networks in CIDR notation, such as `10.96.0.0/12`, and single addresses. At most 256.
+    #[serde(default)]
+    pub blocked: Vec<String>,
+    /// What may be called although its address is in `blocked`: a name of a host, `*.` and the end of names, an address, or a network.
+    /// At most 256. A list without entries excepts nothing; it does not limit the hosts that are called.
+    #[serde(default)]
+    pub allowed_hosts: Vec<String>,
+}
+
+impl Egress {
+    /// What no launcher in a cluster has to call: its own pod, link-local addresses, and metadata services of clouds. The launcher adds
+    /// the address of the API server.
+    pub fn cluster_default() -> Egress {
+        let blocked = address::CLUSTER_BLOCKED.iter().map(|it| (*it).to_owned()).collect();
+        Egress { blocked, allowed_hosts: Vec::new() }
+    }
+
+    /// The lists as they are applied. `field`: where the lists stand, such as `egress`.
+    ///
+    /// # Errors
+    /// Every entry that cannot be used.
+    pub fn rules(&self, field: &str) -> Result<EgressRules, Vec<FieldError>> {
+        let mut errors = Vec::new();
+        let mut rules = EgressRules::default();
+        let lists = [("blocked", &self.blocked), ("allowedHosts", &self.allowed_hosts)];
+        for (list, entries) in lists.into_iter().filter(|it| it.1.len() > MAX_ENTRIES) {
+            let message = format!("has {} entries; write at most {MAX_ENTRIES}", entries.len());
+            errors.push(FieldError { path: format!("{field}.{list}"), message });
+        }
+        for (index, entry) in self.blocked.iter().enumerate() {
+            match network(entry) {
+                Some(network) => rules.blocked.push(network),
+                None => errors.push(FieldError {
+                    path: format!("{field}.blocked[{index}]"),
+                    message: format!(
+                        "is {}; write a network such as 10.96.0.0/12, or an address without its port",
+                        quoted(entry)
+                    ),
+                }),
+            }
+        }
+        for (index, entry) in self.allowed_hosts.iter().enumerate() {
+            match (network(entry), host_name(entry)) {
+                (Some(network), _) => rules.allowed.push(network),
+                (None, Some(name)) => rules.names.push(name),
+                (None, None) => errors.push(FieldError {
+                    path: format!("{field}.allowedHosts[{index}]"),
+                    message: format!(
+                        "is {}; write a name such as models.example.com or *.example.com, an address, or a network, without scheme and port",
+                        quoted(entry)
+                    ),
+                }),
+            }
+        }
+        if errors.is_empty() { Ok(rules) } else { Err(errors) }
+    }
+}
+
+/// Networks and hosts of an [`Egress`]. The default blocks nothing.
+#[derive(Clone, Debug, Default)]
+pub struct EgressRules {
+    blocked: Vec<IpNet>,
+    allowed: Vec<IpNet>,
+    names: Vec<String>,
+    api_server: Option<IpAddr>,
+}
+
+impl EgressRules {
+    /// Refuses the address of the API server as well.
+    pub fn with_api_server(self, api_server: Option<IpAddr>) -> EgressRules {
+        EgressRules { api_server: api_server.map(|it| it.to_canonical()), ..self }
+    }
+
+    /// Why this address of a host may not be called; `None`: it may. An IPv6 address that leads to an IPv4 address, such as one
+    /// for NAT64, is checked as both.
+    pub fn refusal(&self, host: &str, ip: IpAddr) -> Option<Refusal> {
+        let never = is_never_called(ip);
+        if never.is_some() {
+            return never;
+        }
+        let ip = ip.to_canonical();
+        if self.is_allowed_name(host) || self.allowed.iter().any(|it| it.contains(&ip)) {
+            return None;
+        }
+        let of = |form: IpAddr| {
+            if self.api_server == Some(form) {
+                return Some("the address of the API server".to_owned());
+            }
+            let network = self.blocked.iter().find(|it| it.contains(&form))?;
+            Some(match kind(form) {
+                Some(kind) => kind.to_owned(),
+                None => format!("in {network}, which the operator's settings block"),
+            })
+        };
+        forms(ip).into_iter().find_map(|form| Some(Refusal { ip, form, why: of(form)? }))
+    }
+
+    fn is_allowed_name(&self, host: &str) -> bool {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        self.names.iter().any(|name| match name.strip_prefix('*') {
+            // The dot is part of the end.
+            Some(end) => host.len() > end.len() && host.ends_with(end),
+            None => host == *name,
+        })
+    }
+}
+
+/// An address that may not be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    ip: IpAddr,
+    /// Where it leads to, if that is another address.
+    form: IpAddr,
+    why: String,
+}
+
+/// For example `169.254.169.254, which is link-local`.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refusal { ip, form, why } = self;
+        if form == ip {
+            return write!(f, "{ip}, which is {why}");
+        }
+        write!(f, "{ip}, which leads to {form}, which is {why}")
+    }
+}
+
+/// Why an address is called neither in a cluster nor elsewhere: it is link-local, of a metadata service, multicast, broadcast or
+/// unspecified. `None`: it may be called unless an [`Egress`] blocks it.
+pub fn is_never_called(ip: IpAddr) -> Option<Refusal> {
+    let ip = ip.to_canonical();
+    let never = |form: IpAddr| kind(form).filter(|it| *it != address::LOOPBACK && *it != address::THIS_NETWORK);
+    forms(ip).into_iter().find_map(|form| Some(Refusal { ip, form, why: never(form)?.to_owned() }))
+}
+
+fn network(text: &str) -> Option<IpNet> {
+    let network: IpNet = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from)).ok()?;
+    // A network of mapped addresses is one of IPv4 addresses, as which the addresses are compared.
+    match network {
+        IpNet::V6(six) if six.prefix_len() >= 96 && six.addr().to_ipv4_mapped().is_some() => {
+            IpNet::new(six.addr().to_canonical(), six.prefix_len() - 96).ok()
+        }
+        _ => Some(network),
+    }
+}
+
+/// A name in lower case, without a dot at its end.
+fn host_name(text: &str) -> Option<String> {
+    let name = text.trim_end_matches('.').to_ascii_lowercase();
+    let labels = name.strip_prefix("*.").unwrap_or(&name);
+    let is_label = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it));
+    // A last label of digits would be an address that is written in another way.
+    let is_name =
+        labels.split('.').all(is_label) && labels.rsplit('.').next().is_some_and(|it| it.parse::<u32>().is_err());
+    (is_name && name.len() <= MAX_NAME).then_some(name)
+}

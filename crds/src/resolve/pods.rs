@@ -1,0 +1,41 @@
+//! How the pods of launchers are secured: settings of an installation, which no run can change.
+
+use std::{collections::BTreeMap, str::FromStr};
+
+/// Who chooses the user and the groups of a launcher. Both ways comply with Pod Security `restricted`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PodSecurity {
+    /// The operator: user, group and fsGroup are 65532.
+    #[default]
+    Restricted,
+    /// OpenShift: its security context constraints assign a user and an fsGroup of the namespace, and refuse any other.
+    OpenShift,
+}
+
+impl FromStr for PodSecurity {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "Restricted" => Ok(PodSecurity::Restricted),
+            "OpenShift" => Ok(PodSecurity::OpenShift),
+            _ => Err(format!("is {text:?}; write Restricted or OpenShift")),
+        }
+    }
+}
+
+/// The NetworkPolicy of each run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NetworkPolicySettings {
+    /// Who may read the launcher's metrics; absent: nobody.
+    pub scraper: Option<Scraper>,
+}
+
+/// The pods that may read the launcher's metrics.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scraper {
+    /// Labels of their namespace; none: any namespace.
+    pub namespace_labels: BTreeMap<String, String>,
+    /// Their labels; none: any pod.
+    pub pod_labels: BTreeMap<String, String>,
+}
