@@ -10,10 +10,11 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("operator", &["crds", "workload-profiles"]),
+    ("kubectl-benchwright", &["crds", "junit"]),
     ("clock", &[]),
     ("loadgen", &["crds", "workload-profiles"]),
     ("tokenizer", &[]),
@@ -22,7 +23,8 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("engine", &["clock", "crds", "loadgen", "tokenizer", "workload-profiles"]),
     ("analysis", &["crds", "engine", "loadgen", "statistics", "workload-profiles"]),
     ("server-metrics", &["clock", "crds", "engine"]),
-    ("report", &["analysis", "crds", "engine", "loadgen", "server-metrics", "workload-profiles"]),
+    ("junit", &["crds"]),
+    ("report", &["analysis", "crds", "engine", "junit", "loadgen", "server-metrics", "workload-profiles"]),
     ("comparison", &["analysis", "crds", "report", "statistics", "workload-profiles"]),
     ("page", &["charts", "comparison", "crds", "report", "workload-profiles"]),
     ("submission", &["crds", "engine", "loadgen", "report", "workload-profiles"]),
@@ -51,7 +53,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
 ];
 
 /// Crates whose functions take values and return values, down to the last dependency.
-const PURE: [&str; 6] = ["charts", "crds", "workload-profiles", "loadgen", "statistics", "tokenizer"];
+const PURE: [&str; 7] = ["charts", "crds", "junit", "workload-profiles", "loadgen", "statistics", "tokenizer"];
 
 /// Crates that use what the engine recorded, and do nothing asynchronous by themselves.
 const WITHOUT_RUNTIME: [&str; 5] = ["analysis", "comparison", "page", "report", "submission"];

@@ -158,6 +158,11 @@ pub struct Analysis {
 }
 
 impl Analysis {
+    /// The message of the verdict's headline without words of the server, which may be anything: for a status.
+    pub fn status_message(&self) -> String {
+        validity::without_words(&self.verdict.headline().message, &self.all)
+    }
+
     /// The headline figures of the run.
     pub fn summary(&self) -> RunSummary {
         summary::of_run(self)

@@ -1,7 +1,7 @@
 //! [I/O] Reads the files that prompts are made with: the tokenizer and the corpus.
 
 use std::{
-    io,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
@@ -33,6 +33,23 @@ pub enum PromptFilesError {
     /// The texts cannot be made.
     #[error("{0}; see tokenizer and corpus of the profile")]
     Texts(#[from] TextsError),
+}
+
+impl PromptFilesError {
+    /// The error without words of the files. `None`: the message has none.
+    pub(crate) fn without_words(&self) -> Option<String> {
+        match self {
+            PromptFilesError::Tokenizer(error) => error.without_words(),
+            // It names a byte of the file.
+            PromptFilesError::Corpus { path, cause } if cause.kind() == ErrorKind::InvalidData => {
+                Some(format!("the corpus {} is no UTF-8 text", path.display()))
+            }
+            PromptFilesError::Texts(TextsError::Tokenizer(_)) => {
+                Some("the tokenizer of the profile cannot encode a text".to_owned())
+            }
+            PromptFilesError::Corpus { .. } | PromptFilesError::Texts(TextsError::NoWords) => None,
+        }
+    }
 }
 
 /// The texts of a workload, and the files that they are made with.

@@ -28,6 +28,18 @@ pub enum TokenizerFileError {
     Wrong { path: PathBuf, cause: TokenizerError },
 }
 
+impl TokenizerFileError {
+    /// The error without words of the file. `None`: the message has none.
+    pub(crate) fn without_words(&self) -> Option<String> {
+        match self {
+            TokenizerFileError::Wrong { path, cause: _ } => {
+                Some(format!("the tokenizer {} cannot be used as the tokenizer.json of a model", path.display()))
+            }
+            TokenizerFileError::Read { .. } => None,
+        }
+    }
+}
+
 /// Reads a tokenizer, and the digest of its file. `path` is a `tokenizer.json`, or a folder that holds one.
 ///
 /// # Errors

@@ -13,7 +13,11 @@ use std::{
     time::Duration,
 };
 
-use engine::stop::{Stop, StopReason, StopState};
+use crds::resolve::Egress;
+use engine::{
+    client::Resolver,
+    stop::{Stop, StopReason, StopState},
+};
 use server_metrics::{
     families::Engine,
     scrape::{Order, Scraped, Scraper, Source},
@@ -83,6 +87,7 @@ fn order(sources: Vec<Source>) -> Order {
         authorities: None,
         interval: Duration::from_secs(3_600),
         timeout: Duration::from_millis(300),
+        resolver: Resolver::default(),
     }
 }
 
@@ -333,4 +338,30 @@ fn of_a_source_that_is_prometheus_everything_is_kept() {
     let (scraped, _) = scrape(vec![Source { engine: Some(Engine::Prometheus), ..of(address) }]);
     assert_eq!(scraped.store.series().len(), 3);
     assert_eq!(scraped.addresses[0].engine, Some(Engine::Prometheus));
+}
+
+#[test]
+fn in_a_cluster_no_blocked_address_is_asked() {
+    let answers = |_: usize, _: &str, stream: &mut TcpStream| send(stream, &tokens(1));
+    let address = serve(answers);
+    let blocked = Egress::cluster_default().rules("egress").unwrap();
+    let port = address.port();
+    let urls = [
+        format!("http://127.0.0.1:{port}/metrics"),
+        format!("http://localhost:{port}/metrics"),
+        format!("http://0x7f.1:{port}/metrics"),
+        format!("http://[::ffff:127.0.0.1]:{port}/metrics"),
+        "unix:/run/vllm.sock".to_owned(),
+    ];
+    let order = Order { resolver: Resolver::in_cluster(blocked), ..order(urls.iter().cloned().map(source).collect()) };
+    let scraper = Scraper::start(order).unwrap();
+    scraper.before_load(&Stop::default());
+    let scraped = scraper.end().unwrap();
+    assert!(scraped.addresses.is_empty(), "{:?}", scraped.addresses);
+    let mut refused: Vec<_> =
+        scraped.unresolved.iter().map(|(url, why)| (url.clone(), why.contains("loopback"))).collect();
+    refused.sort();
+    let mut wanted: Vec<_> = urls.iter().map(|it| (it.clone(), it.starts_with("http"))).collect();
+    wanted.sort();
+    assert_eq!(refused, wanted, "{:?}", scraped.unresolved);
 }

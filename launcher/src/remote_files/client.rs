@@ -1,9 +1,10 @@
 //! [I/O] The client that downloads files. It calls no address that the launcher may not call for a target either, also behind a name
 //! and after a redirect. Therefore it uses no proxy: a proxy would find the address in its place.
 
-use std::{io, net::IpAddr, sync::Arc, time::Duration};
+use std::{error::Error, io, net::IpAddr, sync::Arc, time::Duration};
 
-use engine::client::{is_allowed, tls_config};
+use crds::wording::with_causes;
+use engine::client::{AddressError, Resolver, tls_config};
 use reqwest::{
     Client, Url,
     dns::{Addrs, Name, Resolve, Resolving},
@@ -18,65 +19,118 @@ const MAX_REDIRECTS: usize = 5;
 
 /// A URL that may be called.
 #[derive(Debug)]
-pub(super) struct Download(Url);
+pub(super) struct Download {
+    url: Url,
+    resolver: Resolver,
+}
 
 /// Why a download ended early.
 pub(super) enum Problem {
     Disk(io::Error),
-    /// The server, or the way to it.
-    Download(String),
+    /// The server, or the way to it. The text may have words of the server.
+    Download(Fault, String),
 }
+
+/// The kind of a failed download, without words of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// Found by name, also behind a redirect.
+    #[error("its host has an address that may not be called")]
+    RefusedAddress,
+    #[error("its server leads to a URL that is not called, or leads on too often")]
+    Redirect,
+    #[error("its server did not answer in time")]
+    Timeout,
+    /// No lookup, no socket, or no TLS.
+    #[error("there was no connection to its server")]
+    NoConnection,
+    #[error("its server answered with the status {0}")]
+    Status(u16),
+    #[error("it has more than {0} bytes, the most that is downloaded")]
+    TooLong(u64),
+    #[error("its server sent no whole answer")]
+    BrokenAnswer,
+    #[error("the launcher could not start the download")]
+    NotStarted,
+}
+
+impl Fault {
+    fn of_client(error: &reqwest::Error) -> Fault {
+        let mut cause = error.source();
+        while let Some(it) = cause {
+            if it.is::<RefusedHost>() {
+                return Fault::RefusedAddress;
+            }
+            cause = it.source();
+        }
+        match () {
+            () if error.is_redirect() => Fault::Redirect,
+            () if error.is_timeout() => Fault::Timeout,
+            () if error.is_connect() => Fault::NoConnection,
+            () => Fault::BrokenAnswer,
+        }
+    }
+}
+
+/// A name that leads to an address which may not be called.
+#[derive(Debug, thiserror::Error)]
+#[error("its host {0}")]
+struct RefusedHost(AddressError);
 
 /// Checks a URL.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn check(url: &str) -> Result<Download, &'static str> {
-    let url = Url::parse(url).map_err(|_| "it is no URL")?;
-    refused(&url).map_or(Ok(Download(url)), Err)
+pub(super) fn check(url: &str, resolver: &Resolver) -> Result<Download, String> {
+    let url = Url::parse(url).map_err(|_| "it is no URL".to_owned())?;
+    match refused(&url, resolver) {
+        None => Ok(Download { url, resolver: resolver.clone() }),
+        Some(problem) => Err(problem),
+    }
 }
 
 /// Why a URL may not be called.
-fn refused(url: &Url) -> Option<&'static str> {
+fn refused(url: &Url, resolver: &Resolver) -> Option<String> {
     if !matches!(url.scheme(), "http" | "https") {
-        return Some("it begins with neither http:// nor https://");
+        return Some("it begins with neither http:// nor https://".into());
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Some("it holds the name of a user");
+        return Some("it holds the name of a user".into());
     }
     let ip = url.host_str().map(|it| it.trim_start_matches('[').trim_end_matches(']'));
     match ip {
-        None | Some("") => Some("it has no host"),
-        Some(host) if host.parse::<IpAddr>().is_ok_and(|it| !is_allowed(it)) => Some(NOT_ALLOWED),
-        Some(_) => None,
+        None | Some("") => Some("it has no host".into()),
+        // A name is checked when it is looked up.
+        Some(host) => resolver.check(host.parse::<IpAddr>().ok()?).err().map(|it| format!("its host {it}")),
     }
 }
 
 /// Why a redirect is not followed.
-fn refused_redirect(from: Option<&Url>, to: &Url) -> Option<&'static str> {
+fn refused_redirect(from: Option<&Url>, to: &Url, resolver: &Resolver) -> Option<String> {
     let loses_tls = from.is_some_and(|it| it.scheme() == "https") && to.scheme() != "https";
-    refused(to).or_else(|| loses_tls.then_some("the way to it is not encrypted; name that URL in the profile"))
+    let unencrypted = || "the way to it is not encrypted; name that URL in the profile".to_owned();
+    refused(to, resolver).or_else(|| loses_tls.then(unencrypted))
 }
-
-const NOT_ALLOWED: &str = "its address is link-local, of a metadata service, multicast or unspecified";
 
 impl Download {
     /// Passes the parts of the file, of at most `most` bytes in all, to `write`.
     pub(super) fn read(&self, most: u64, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), Problem> {
-        let failed = |problem: String| Problem::Download(problem);
+        let not_started = |problem: String| Problem::Download(Fault::NotStarted, problem);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| failed(format!("the launcher cannot start a runtime: {error}")))?;
-        let client = client().map_err(failed)?;
-        let of_client = |error: reqwest::Error| failed(crate::console::with_causes(&error.without_url()));
+            .map_err(|error| not_started(format!("the launcher cannot start a runtime: {error}")))?;
+        let client = client(&self.resolver).map_err(not_started)?;
+        let of_client =
+            |error: reqwest::Error| Problem::Download(Fault::of_client(&error), with_causes(&error.without_url()));
+        let failed = |fault: Fault| Problem::Download(fault, fault.to_string());
         runtime.block_on(async {
-            let mut response = client.get(self.0.clone()).send().await.map_err(of_client)?;
+            let mut response = client.get(self.url.clone()).send().await.map_err(of_client)?;
             let status = response.status();
             if !status.is_success() {
-                return Err(failed(format!("the server answered {status}")));
+                return Err(failed(Fault::Status(status.as_u16())));
             }
-            let too_long = || failed(format!("it has more than {most} bytes, the most that is downloaded"));
+            let too_long = || failed(Fault::TooLong(most));
             if response.content_length().is_some_and(|it| it > most) {
                 return Err(too_long());
             }
@@ -90,9 +144,11 @@ impl Download {
     }
 }
 
-fn client() -> Result<Client, String> {
+fn client(resolver: &Resolver) -> Result<Client, String> {
     let tls = tls_config(None).map_err(|error| error.to_string())?;
-    let redirects = Policy::custom(|attempt| match refused_redirect(attempt.previous().last(), attempt.url()) {
+    let of_redirects = resolver.clone();
+    let check = move |from: Option<&Url>, to: &Url| refused_redirect(from, to, &of_redirects);
+    let redirects = Policy::custom(move |attempt| match check(attempt.previous().last(), attempt.url()) {
         Some(problem) => attempt.error(io::Error::other(format!("it leads to another URL, and {problem}"))),
         None if attempt.previous().len() > MAX_REDIRECTS => attempt.error(io::Error::other("it leads on too often")),
         None => attempt.follow(),
@@ -100,7 +156,7 @@ fn client() -> Result<Client, String> {
     Client::builder()
         .no_proxy()
         .tls_backend_preconfigured(tls)
-        .dns_resolver(Arc::new(AllowedAddresses))
+        .dns_resolver(Arc::new(AllowedAddresses(resolver.clone())))
         .redirect(redirects)
         .connect_timeout(CONNECT)
         .read_timeout(READ)
@@ -110,19 +166,20 @@ fn client() -> Result<Client, String> {
 }
 
 /// Finds the addresses of a name, without those that may not be called.
-struct AllowedAddresses;
+struct AllowedAddresses(Resolver);
 
 impl Resolve for AllowedAddresses {
     fn resolve(&self, name: Name) -> Resolving {
+        let resolver = self.0.clone();
         Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let allowed: Vec<_> = found.filter(|it| is_allowed(it.ip())).collect();
-            if allowed.is_empty() {
-                return Err(io::Error::other(NOT_ALLOWED).into());
-            }
-            Ok(Box::new(allowed.into_iter()) as Addrs)
+            let found = resolver.addresses(name.as_str(), 0).await.map_err(in_words)?;
+            Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
+}
+
+fn in_words(error: AddressError) -> Box<dyn Error + Send + Sync> {
+    if error.is_refusal() { RefusedHost(error).into() } else { error.into() }
 }
 
 #[cfg(test)]
@@ -139,9 +196,9 @@ mod tests {
             ("https://server/a", "http://169.254.169.254/", Some("link-local")),
         ] {
             let [from, to] = [from, to].map(|it| Url::parse(it).unwrap());
-            let found = refused_redirect(Some(&from), &to);
+            let found = refused_redirect(Some(&from), &to, &Resolver::default());
             assert_eq!(found.is_some(), problem.is_some(), "{to}: {found:?}");
-            assert!(problem.is_none_or(|it| found.is_some_and(|found| found.contains(it))), "{to}: {found:?}");
+            assert!(problem.is_none_or(|it| found.as_ref().is_some_and(|found| found.contains(it))), "{to}: {found:?}");
         }
     }
 
@@ -159,9 +216,12 @@ mod tests {
             ("http://0.0.0.0/d", Some("unspecified")),
             ("http://2852039166/latest", Some("link-local")),
         ] {
-            let found = check(url).err();
+            let found = check(url, &Resolver::default()).err();
             assert_eq!(found.is_some(), problem.is_some(), "{url}: {found:?}");
-            assert!(problem.is_none_or(|it| found.is_some_and(|found| found.contains(it))), "{url}: {found:?}");
+            assert!(
+                problem.is_none_or(|it| found.as_ref().is_some_and(|found| found.contains(it))),
+                "{url}: {found:?}"
+            );
         }
     }
 }

@@ -11,7 +11,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crds::{hex, resolve::mounts};
+use crds::hex;
+use engine::client::Resolver;
 use sha2::{Digest as _, Sha256};
 use tracing::{info, warn};
 use workload_profiles::{
@@ -20,6 +21,7 @@ use workload_profiles::{
 };
 
 use client::Download;
+pub use client::Fault;
 
 /// The most bytes of a file: as many as are read of a data set.
 const MAX_BYTES: u64 = 4 << 30;
@@ -41,7 +43,7 @@ pub enum RemoteFileError {
         /// The kind of the file.
         what: &'static str,
         url: String,
-        problem: &'static str,
+        problem: String,
     },
     /// The file was not downloaded.
     #[error(
@@ -51,6 +53,8 @@ pub enum RemoteFileError {
         /// The kind of the file.
         what: &'static str,
         url: String,
+        fault: Fault,
+        /// The same in more words, which may be those of the server.
         problem: String,
     },
     /// The file is another one.
@@ -75,6 +79,22 @@ pub enum RemoteFileError {
     },
 }
 
+impl RemoteFileError {
+    /// The error as a status may show it: without words of the server, its certificate and the digest of its answer included.
+    pub(crate) fn status_message(&self) -> String {
+        const REST: &str = "the launcher's log has the rest";
+        match self {
+            RemoteFileError::Download { what, url, fault, .. } => {
+                format!("the {what} behind {url} cannot be downloaded: {fault}; check the URL; {REST}")
+            }
+            RemoteFileError::Digest { what, url, .. } => {
+                format!("the {what} behind {url} has another SHA-256 than the profile wants; {REST}")
+            }
+            RemoteFileError::Url { .. } | RemoteFileError::Keep { .. } => self.to_string(),
+        }
+    }
+}
+
 /// A file behind a URL that is in the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Downloaded {
@@ -83,14 +103,14 @@ pub(crate) struct Downloaded {
     pub(crate) path: PathBuf,
 }
 
-/// The folder in which files are kept: on the claim in a pod, and in the cache of the user elsewhere.
-pub(crate) fn folder(in_pod: bool) -> PathBuf {
+/// The folder in which files are kept: on the claim in a pod, whose folder of results is `claim`, and in the cache of the user elsewhere.
+pub(crate) fn folder(claim: Option<PathBuf>) -> PathBuf {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
     let cache = || variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|it| it.join(".cache")));
-    match (in_pod, cache()) {
-        (true, _) => Path::new(mounts::RESULTS).join(".downloads"),
-        (false, Some(cache)) => cache.join("benchwright"),
-        (false, None) => std::env::temp_dir().join("benchwright"),
+    match (claim, cache()) {
+        (Some(claim), _) => claim.join(".downloads"),
+        (None, Some(cache)) => cache.join("benchwright"),
+        (None, None) => std::env::temp_dir().join("benchwright"),
     }
 }
 
@@ -99,7 +119,7 @@ pub(crate) fn folder(in_pod: bool) -> PathBuf {
 /// # Errors
 /// As [`download`].
 pub fn resolve(workload: Workload) -> Result<Workload, RemoteFileError> {
-    Ok(download(workload, &folder(false))?.0)
+    Ok(download(workload, &folder(None), &Resolver::default())?.0)
 }
 
 /// What a command says of files behind URLs that it does not download: one message for each.
@@ -116,13 +136,20 @@ pub fn not_read(mut workload: Workload) -> Vec<String> {
 ///
 /// # Errors
 /// A file cannot be downloaded or kept, or has another digest.
-pub(crate) fn download(mut workload: Workload, folder: &Path) -> Result<(Workload, Vec<Downloaded>), RemoteFileError> {
+pub(crate) fn download(
+    mut workload: Workload,
+    folder: &Path,
+    resolver: &Resolver,
+) -> Result<(Workload, Vec<Downloaded>), RemoteFileError> {
     let mut all = Vec::new();
     for (what, source) in workload.sources_mut() {
         let FileSource::Url(file) = &*source else { continue };
         let path = folder.join(hex(&Sha256::digest(file.url.as_bytes()))).join(name(&source.file_name()));
-        let download =
-            client::check(&file.url).map_err(|problem| RemoteFileError::Url { what, url: file.shown(), problem })?;
+        let download = client::check(&file.url, resolver).map_err(|problem| RemoteFileError::Url {
+            what,
+            url: file.shown(),
+            problem,
+        })?;
         fetch(what, file, &download, &path)?;
         all.push(Downloaded { url: file.shown(), path: path.clone() });
         *source = FileSource::Path(path);
@@ -156,7 +183,7 @@ fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path
         }
     }
     let keep = |cause| RemoteFileError::Keep { what, url: url.clone(), path: path.to_owned(), cause };
-    let failed = |problem| RemoteFileError::Download { what, url: url.clone(), problem };
+    let failed = |fault, problem| RemoteFileError::Download { what, url: url.clone(), fault, problem };
     info!(url, "downloading the {what}");
     // What ends the download early, other than the disk.
     let mut end = None;
@@ -175,7 +202,7 @@ fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path
         match read {
             Ok(()) => {}
             Err(client::Problem::Disk(cause)) => return Err(cause),
-            Err(client::Problem::Download(problem)) => end = Some(failed(problem)),
+            Err(client::Problem::Download(fault, problem)) => end = Some(failed(fault, problem)),
         }
         let found = hex(&hash.finalize());
         if let (None, Some(wanted)) = (&end, &wanted)

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use crds::benchmark_run::Api;
+use crds::{benchmark_run::Api, resolve::Egress};
 use workload_profiles::workload::{
     DataSet, DataSetFormat, PromptColumn, PromptForm, RecordedFiles, RecordedSessions, RequestSource,
 };
@@ -55,7 +55,8 @@ fn workload(url: &str, sha256: Option<&str>) -> Workload {
 }
 
 fn check(folder: &Path, url: &str, sha256: Option<&str>) -> Result<PathBuf, String> {
-    let (mut workload, downloaded) = download(workload(url, sha256), folder).map_err(|error| error.to_string())?;
+    let (mut workload, downloaded) =
+        download(workload(url, sha256), folder, &Resolver::default()).map_err(|error| error.to_string())?;
     let path = workload.files_mut().next().unwrap().clone();
     assert_eq!(downloaded, [Downloaded { url: url.split('?').next().unwrap().to_owned(), path: path.clone() }]);
     Ok(path)
@@ -99,7 +100,7 @@ fn a_file_that_is_not_the_wanted_one_is_not_kept() {
         "{error}"
     );
     for (path, problem) in [
-        ("/none?token=secret", "the server answered 404 Not Found"),
+        ("/none?token=secret", "its server answered with the status 404"),
         ("/away", "link-local"),
         ("/round", "leads on too often"),
         ("/short", "cannot be downloaded"),
@@ -109,6 +110,51 @@ fn a_file_that_is_not_the_wanted_one_is_not_kept() {
         assert!(error.contains(problem) && !error.contains("secret"), "{path}: {error}");
     }
     assert_eq!(files(folder.path()), 0);
+}
+
+#[test]
+fn in_a_cluster_nothing_is_downloaded_from_a_blocked_address() {
+    let (base, requests) = server();
+    let port = base.rsplit(':').next().unwrap().to_owned();
+    let away = server_that_redirects(format!("http://localhost:{port}/d.json"));
+    let folder = tempfile::tempdir().unwrap();
+    let blocked = Egress::cluster_default().rules("egress").unwrap();
+    let excepted = Egress { allowed_hosts: vec!["127.0.0.2".into()], ..Egress::cluster_default() };
+    let [blocked, excepted] = [blocked, excepted.rules("egress").unwrap()].map(Resolver::in_cluster);
+    for (resolver, url) in [
+        (&blocked, base.clone()),
+        (&blocked, format!("http://localhost:{port}")),
+        (&blocked, format!("http://2130706433:{port}")),
+        (&blocked, format!("http://%31%32%37.0.0.1:{port}")),
+        (&blocked, format!("http://[::ffff:127.0.0.1]:{port}")),
+        (&blocked, away.clone()),
+        // A redirect from an address that is excepted to a name that is not.
+        (&excepted, away),
+    ] {
+        let error =
+            download(workload(&format!("{url}/d.json"), None), folder.path(), resolver).unwrap_err().to_string();
+        assert!(error.contains("loopback"), "{url}: {error}");
+    }
+    assert_eq!((requests.load(Ordering::Relaxed), files(folder.path())), (0, 0));
+}
+
+/// A server at another address of loopback that leads every request to a URL.
+fn server_that_redirects(to: String) -> String {
+    let listener = TcpListener::bind("127.0.0.2:0").unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { break };
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            while lines.next().is_some_and(|it| it.is_ok_and(|it| !it.is_empty())) {}
+            // The client may go away early.
+            let _ = write!(
+                stream,
+                "HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            );
+        }
+    });
+    base
 }
 
 #[test]
@@ -153,7 +199,7 @@ fn recordings_are_read_from_where_they_were_downloaded() {
     }))
     .unwrap();
     let of_url = Workload::new(Api::Chat, RequestSource::Recorded(recorded), Vec::new());
-    let (workload, downloaded) = download(of_url, folder.path()).unwrap();
+    let (workload, downloaded) = download(of_url, folder.path(), &Resolver::default()).unwrap();
     let RequestSource::Recorded(RecordedSessions { files: RecordedFiles::Files(files), .. }) = workload.requests else {
         panic!("the source is another one");
     };
@@ -172,7 +218,7 @@ fn a_path_needs_no_network() {
     let folder = tempfile::tempdir().unwrap();
     let mut of_path = workload("http://server/", None);
     *of_path.sources_mut().remove(0).1 = FileSource::Path("/d.json".into());
-    let (same, downloaded) = download(of_path.clone(), folder.path()).unwrap();
+    let (same, downloaded) = download(of_path.clone(), folder.path(), &Resolver::default()).unwrap();
     assert!(same == of_path && downloaded.is_empty());
 }
 

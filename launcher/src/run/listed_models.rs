@@ -13,6 +13,12 @@ pub(super) fn unknown(model: &str, served: &[String]) -> String {
     format!("target.model is {}, and the server lists {}{near}", shown(model), listed(served))
 }
 
+/// The same for a status, which shows no words of a server.
+pub(super) fn unknown_in_status(model: &str, served: usize) -> String {
+    let models = if served == 1 { "another model" } else { "other models" };
+    format!("target.model is {}, and the server lists {models}: the launcher's log names them", shown(model))
+}
+
 /// `a, b, c and 4 more`.
 pub(super) fn listed(served: &[String]) -> String {
     let names: Vec<String> = served.iter().take(MAX_LISTED).map(|it| shown(it)).collect();

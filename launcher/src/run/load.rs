@@ -4,6 +4,7 @@ use std::{io::IsTerminal as _, sync::Arc};
 
 use ::loadgen::plan;
 use ::server_metrics::scrape::Scraped;
+use crds::wording::with_causes;
 use tracing::{info, warn};
 use workload_profiles::Workload;
 
@@ -57,10 +58,10 @@ impl<'a> Setup<'a> {
         // Files are read before the wait for the target, which may take an hour.
         let Sources { files, secrets } = process.sources(input, options)?;
         let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
-        let ready = ready::wait(input, secrets, &base_url, stop)?;
+        let ready = ready::wait(input, secrets, &base_url, &process.resolver, stop)?;
         info!(target = base_url, model = ready.model, profile = report::profile(&input.run), "the target is ready");
         let server = identity::before(&ready, stop);
-        let metrics = ServerMetrics::start(&input.run, &base_url, secrets);
+        let metrics = ServerMetrics::start(&input.run, &base_url, secrets, &process.resolver);
         run_status.set_measuring(true);
         let deadline = Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
         let last_offline =
@@ -119,7 +120,13 @@ pub(super) fn not_issued(error: LoadError) -> Failure {
         | LoadError::Trace(_)
         | LoadError::DataSet(_)
         | LoadError::Prompts(_)
-        | LoadError::Recorded(_) => Failure::configuration(error.to_string()),
+        | LoadError::Recorded(_) => {
+            let failure = Failure::configuration(with_causes(&error));
+            match error.without_words() {
+                Some(message) => failure.shown_as(format!("{message}; the launcher's log has the rest")),
+                None => failure,
+            }
+        }
         LoadError::System { .. } | LoadError::Panic { .. } => Failure::system(&error),
     }
 }

@@ -1,6 +1,8 @@
 //! One benchmark from start to report: reads the input, waits for the target, issues the load, analyses and writes.
 
 mod baseline;
+mod earlier_attempt;
+mod egress;
 mod forecast;
 mod identity;
 mod last_offline;
@@ -19,12 +21,9 @@ mod signals;
 mod store;
 pub(crate) mod target;
 
-use std::{fmt::Display, path::Path};
+use std::fmt::Display;
 
-use crds::{
-    envelope::Envelope,
-    resolve::{Hardware, mounts},
-};
+use crds::{envelope::Envelope, resolve::Hardware};
 use jiff::Timestamp;
 use tracing::warn;
 use workload_profiles::Notice;
@@ -49,12 +48,18 @@ pub fn run(options: &RunOptions) -> u8 {
         Ok(read) => read,
         Err(error) => {
             print_error(&error);
-            let mounted = Path::new(mounts::INPUT).join("run.yaml").exists();
+            let mounted = options.input().join("run.yaml").exists();
             let log = options.termination_log.clone().or_else(|| options.termination_log().filter(|_| mounted));
-            outcome::leave_diagnosis(log.as_deref(), &error.to_string());
+            outcome::leave_diagnosis(log.as_deref(), &error.status_message());
             return outcome::exit_status(&Err(Failure::configuration(error.to_string())), options.gate);
         }
     };
+    if let Some(envelope) = earlier_attempt::find(&input, options) {
+        let outcome = envelope.core.outcome;
+        leave_message(options, || envelope);
+        return outcome::exit_status_of(outcome, None, options.gate);
+    }
+    leave_text(options, ENDED_EARLY);
     let order = Order { input: &input, baseline: baseline.as_ref(), options };
     if input.run.repeat > 1 {
         return repeats::run(&order);
@@ -75,8 +80,18 @@ pub fn run(options: &RunOptions) -> u8 {
 
 /// Writes the termination message, where one is wanted.
 fn leave_message(options: &RunOptions, envelope: impl FnOnce() -> Envelope) {
+    if options.termination_log().is_some() {
+        leave_text(options, &envelope().to_text());
+    }
+}
+
+/// What stands in the termination message until there is a result. Without it the kubelet would take the end of the log, which may have
+/// words of a server.
+const ENDED_EARLY: &str = "ended before there was a result; the log of the pod has the reason";
+
+fn leave_text(options: &RunOptions, text: &str) {
     let Some(path) = options.termination_log() else { return };
-    if let Err(error) = std::fs::write(&path, envelope().to_text()) {
+    if let Err(error) = std::fs::write(&path, text) {
         warn!(path = %path.display(), %error, "the termination message was not written");
     }
 }
@@ -88,7 +103,7 @@ fn print_error(what: &dyn Display) {
 fn read_input(options: &RunOptions) -> Result<(Input, Option<BaselineReport>), input::InputError> {
     let mut input = match &options.source {
         Some(source) => input::from_source(source, &options.local)?,
-        None => input::from_folder(Path::new(mounts::INPUT))?,
+        None => input::from_folder(&options.input())?,
     };
     let baseline = baseline::read(&mut input.run, options.baseline.as_deref())?;
     log_notices(&input.notices);

@@ -15,6 +15,8 @@ const POD_TERMINATION_LOG: &str = "/dev/termination-log";
 pub struct RunOptions {
     /// What to run. `None`: this is a pod, and the operator has mounted the input.
     pub source: Option<RunSource>,
+    /// The folder with the mounted input, in place of the operator's.
+    pub input: Option<PathBuf>,
     /// What the command line adds to the file.
     pub local: LocalOptions,
     /// The folder in which each run makes a folder of its own.
@@ -40,6 +42,11 @@ pub struct RunOptions {
 impl RunOptions {
     pub(super) fn in_pod(&self) -> bool {
         self.source.is_none()
+    }
+
+    /// Where the operator mounts the input.
+    pub(super) fn input(&self) -> PathBuf {
+        self.input.clone().unwrap_or_else(|| mounts::INPUT.into())
     }
 
     pub(super) fn status_port(&self) -> Option<u16> {

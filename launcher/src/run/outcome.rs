@@ -5,12 +5,13 @@ use std::{error::Error, fs, io, path::Path};
 use crds::{
     ExitCode, LauncherReason, Outcome,
     envelope::{Core, Envelope},
+    wording::with_causes,
 };
 use rustix::io::Errno;
 use tracing::warn;
 
 use super::Measurement;
-use crate::{console, input::Input};
+use crate::input::Input;
 use engine::issue::LoadError;
 
 /// Why a run has no valid result.
@@ -18,13 +19,21 @@ pub(crate) struct Failure {
     pub(crate) exit: ExitCode,
     pub(super) reason: LauncherReason,
     pub(crate) message: String,
+    /// The message without words of a server, where it has any: what the status shows.
+    status_message: Option<String>,
     /// The measurement, where only its storage failed.
     measured: Option<Box<Measurement>>,
 }
 
 impl Failure {
     pub(super) fn configuration(message: String) -> Self {
-        Failure { exit: ExitCode::Configuration, reason: LauncherReason::ConfigInvalid, message, measured: None }
+        Failure {
+            exit: ExitCode::Configuration,
+            reason: LauncherReason::ConfigInvalid,
+            message,
+            status_message: None,
+            measured: None,
+        }
     }
 
     /// The system refused threads, memory or files, or the launcher has a fault. Another input would not help.
@@ -32,7 +41,8 @@ impl Failure {
         Failure {
             exit: ExitCode::Failed,
             reason: LauncherReason::LauncherFailed,
-            message: console::with_causes(error),
+            message: with_causes(error),
+            status_message: None,
             measured: None,
         }
     }
@@ -45,7 +55,13 @@ impl Failure {
     }
 
     pub(super) fn target(message: String) -> Self {
-        Failure { exit: ExitCode::Target, reason: LauncherReason::TargetUnavailable, message, measured: None }
+        Failure {
+            exit: ExitCode::Target,
+            reason: LauncherReason::TargetUnavailable,
+            message,
+            status_message: None,
+            measured: None,
+        }
     }
 
     pub(super) fn ambiguous_model(message: String) -> Self {
@@ -53,11 +69,33 @@ impl Failure {
     }
 
     pub(super) fn storage(message: String) -> Self {
-        Failure { exit: ExitCode::Storage, reason: LauncherReason::StorageFailed, message, measured: None }
+        Failure {
+            exit: ExitCode::Storage,
+            reason: LauncherReason::StorageFailed,
+            message,
+            status_message: None,
+            measured: None,
+        }
     }
 
     pub(super) fn storage_of(message: String, measured: Measurement) -> Self {
         Failure { measured: Some(Box::new(measured)), ..Failure::storage(message) }
+    }
+
+    /// What the status shows in place of the message, which has words of a server.
+    pub(super) fn shown_as(self, status_message: String) -> Self {
+        Failure { status_message: Some(status_message), ..self }
+    }
+
+    /// Names a file that was downloaded by its URL, in place of its path.
+    pub(super) fn renamed(self, path: &str, url: &str) -> Self {
+        let status_message = self.status_message.map(|it| it.replace(path, url));
+        Failure { message: self.message.replace(path, url), status_message, ..self }
+    }
+
+    /// The message without words of a server.
+    pub(super) fn status_message(&self) -> &str {
+        self.status_message.as_deref().unwrap_or(&self.message)
     }
 
     /// Takes the measurement, where it could not be stored.
@@ -78,13 +116,20 @@ impl Failure {
             exit: ExitCode::Failed,
             reason: LauncherReason::DeadlineExceeded,
             message: message.into(),
+            status_message: None,
             measured: None,
         }
     }
 
     pub(super) fn cancelled() -> Self {
         let message = "ended by a signal before the first request".into();
-        Failure { exit: ExitCode::Cancelled, reason: LauncherReason::Cancelled, message, measured: None }
+        Failure {
+            exit: ExitCode::Cancelled,
+            reason: LauncherReason::Cancelled,
+            message,
+            status_message: None,
+            measured: None,
+        }
     }
 }
 
@@ -107,19 +152,11 @@ pub(super) fn exit_status(done: &Result<Measurement, Failure>, gate: bool) -> u8
     }
 }
 
-/// The exit code of an outcome; `failed`: that of what failed. With `gate` it tells a pipeline the outcome: 0 passed, 1 an objective
-/// missed, 2 invalid or inconclusive, 3 error, 4 cancelled.
+/// The exit code of an outcome; `failed`: that of what failed. With `gate` it tells a pipeline the outcome.
 pub(super) fn exit_status_of(outcome: Outcome, failed: Option<ExitCode>, gate: bool) -> u8 {
     let measured = if outcome == Outcome::Cancelled { ExitCode::Cancelled } else { ExitCode::Done };
     let status = failed.unwrap_or(measured);
-    match outcome {
-        _ if !gate => status.code(),
-        Outcome::Passed => 0,
-        Outcome::SLOViolated => 1,
-        Outcome::Invalid | Outcome::Inconclusive => 2,
-        Outcome::Error => 3,
-        Outcome::Cancelled => 4,
-    }
+    if gate { outcome.gate_code() } else { status.code() }
 }
 
 /// The termination message, from which the operator learns the result.
@@ -152,7 +189,7 @@ pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> En
     };
     envelope.core.outcome = failure.into();
     envelope.core.reason = failure.reason.into();
-    envelope.core.message.clone_from(&failure.message);
+    envelope.core.message = failure.status_message().to_owned();
     envelope
 }
 

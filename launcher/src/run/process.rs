@@ -4,11 +4,12 @@
 use std::cell::OnceCell;
 
 use engine::{
+    client::Resolver,
     issue::{self, Files},
     stop::Stop,
 };
 
-use super::{Failure, RunOptions, load, log_notices, ready::Secrets, signals};
+use super::{Failure, RunOptions, egress, load, log_notices, ready::Secrets, signals};
 use crate::{
     input::Input,
     remote_files,
@@ -19,6 +20,8 @@ use crate::{
 pub(super) struct Process {
     pub(super) stop: Stop,
     pub(super) run_status: RunStatus,
+    /// Finds and checks the addresses of all hosts that the run names.
+    pub(super) resolver: Resolver,
     sources: OnceCell<Sources>,
 }
 
@@ -34,13 +37,14 @@ impl Process {
     pub(super) fn start(input: &Input, options: &RunOptions) -> Result<Process, Failure> {
         // The simulator and the status port need open files, too.
         issue::raise_file_limit();
+        let resolver = egress::resolver(&input.run)?;
         let stop = Stop::default();
         signals::listen(&stop, input.run.grace_period.0)?;
         let run_status = RunStatus::new(options.commit);
         if let Some(port) = options.status_port() {
             status_server::serve(port, run_status.clone()).map_err(|source| Failure::status_port(port, source))?;
         }
-        Ok(Process { stop, run_status, sources: OnceCell::new() })
+        Ok(Process { stop, run_status, resolver, sources: OnceCell::new() })
     }
 
     /// The files of the workload and the credentials, which the first run reads.
@@ -49,11 +53,15 @@ impl Process {
             return Ok(sources);
         }
         let (workload, run) = (input.workload.clone(), input.run.clone());
-        let cache = remote_files::folder(options.in_pod());
+        let cache = remote_files::folder(options.in_pod().then(|| options.results()));
+        let resolver = self.resolver.clone();
         let read = move || {
-            let (workload, downloaded) =
-                remote_files::download(workload, &cache).map_err(|error| Failure::configuration(error.to_string()))?;
-            let mut files = Files::read(&workload, run.seed).map_err(load::not_issued)?;
+            let (workload, downloaded) = remote_files::download(workload, &cache, &resolver)
+                .map_err(|error| Failure::configuration(error.to_string()).shown_as(error.status_message()))?;
+            let mut files = Files::read(&workload, run.seed).map_err(|error| {
+                let names = downloaded.iter().map(|it| (it.path.display().to_string(), it.url.as_str()));
+                names.fold(load::not_issued(error), |failure, (path, url)| failure.renamed(&path, url))
+            })?;
             downloaded.iter().for_each(|it| files.rename(&it.path, &it.url));
             Ok::<_, Failure>(Sources { files, secrets: Secrets::read(&run)? })
         };

@@ -2,15 +2,19 @@
 
 use std::{path::Path, pin::pin, time::Duration};
 
-use crds::{benchmark_run::ReadinessProbe, resolve::ResolvedRun, units::Span};
+use crds::{
+    benchmark_run::ReadinessProbe,
+    resolve::{Endpoint, ResolvedRun},
+    units::Span,
+};
 use tracing::info;
 
-use super::{Failure, listed_models};
+use super::{Failure, egress, listed_models};
 use crate::input::Input;
 use clock::Clock;
 use engine::{
     client::{
-        Target,
+        Resolver, Target,
         probe::{self, ProbeError, ServedModel},
     },
     issue::LoadError,
@@ -76,37 +80,57 @@ pub(crate) struct Ready {
 }
 
 /// Attempts to reach the target until it is ready or the timeout ends. An error that waiting cannot solve fails at once.
-pub(crate) fn wait(input: &Input, secrets: &Secrets, base_url: &str, stop: &Stop) -> Result<Ready, Failure> {
+pub(crate) fn wait(
+    input: &Input,
+    secrets: &Secrets,
+    base_url: &str,
+    resolver: &Resolver,
+    stop: &Stop,
+) -> Result<Ready, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "the readiness probe", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
     runtime.block_on(async {
         let mut stopped = stop.watch();
         tokio::select! {
             _ = stopped.wait_for(|state| *state != StopState::Run) => Err(Failure::cancelled()),
-            ready = until_ready(input, secrets, base_url) => ready,
+            ready = until_ready(input, secrets, base_url, resolver) => ready,
         }
     })
 }
 
-fn target(input: &Input, secrets: &Secrets, base_url: &str) -> Result<Target, Failure> {
+fn target(input: &Input, secrets: &Secrets, base_url: &str, resolver: &Resolver) -> Result<Target, Failure> {
     let Secrets { token, authorities } = secrets;
     let headers = &input.workload.headers;
-    Target::new(base_url, input.workload.api, token.as_deref(), authorities.as_deref(), headers)
+    let target = Target::new(base_url, input.workload.api, token.as_deref(), authorities.as_deref(), headers)
         .map(|target| target.speaking(input.run.http_version))
-        .map_err(|error| Failure::configuration(error.to_string()))
+        .map_err(|error| Failure::configuration(error.to_string()))?;
+    match input.run.endpoint {
+        // It is the launcher's own, on loopback.
+        Endpoint::Simulator(_) => Ok(target),
+        Endpoint::Url(_) => target
+            .resolving_with(resolver.clone())
+            .map_err(|error| egress::refused_target(&input.spec, base_url, &error)),
+    }
 }
 
 /// Does the same as [`wait`] on the runtime of the caller.
-pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, base_url: &str) -> Result<Ready, Failure> {
-    let target = target(input, secrets, base_url)?;
+pub(crate) async fn until_ready(
+    input: &Input,
+    secrets: &Secrets,
+    base_url: &str,
+    resolver: &Resolver,
+) -> Result<Ready, Failure> {
+    let target = target(input, secrets, base_url, resolver)?;
+    egress::check_metrics(input.run.metrics.as_deref().unwrap_or_default(), resolver).await?;
     let limit = input.run.readiness_timeout;
     let clock = Clock::start();
     let sleeper = clock.sleeper();
     let wanted = input.workload.model.as_deref();
-    let mut waiting = Waiting { url: target.base_url().to_owned(), limit, next: TELL_EVERY, why: None };
+    let mut waiting =
+        Waiting { url: target.base_url().to_owned(), limit, next: TELL_EVERY, why: None, why_without_words: None };
     loop {
         let attempted = {
-            let mut attempt = pin!(clock.within(Some(limit.0), attempt(&target, wanted, input.run.readiness_probe)));
+            let mut attempt = pin!(clock.within(Some(limit.0), attempt(&target, wanted, input)));
             loop {
                 tokio::select! {
                     attempted = &mut attempt => break attempted,
@@ -119,6 +143,7 @@ pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, base_url: &str
             Ok(Err(Attempt::Final(failure))) => return Err(failure),
             Ok(Err(Attempt::Again(error))) => {
                 let why = error.to_string();
+                waiting.why_without_words = Some(error.without_words());
                 if waiting.why.as_ref() != Some(&why) {
                     waiting.why = Some(why);
                     info!("{}", waiting.line(clock.now()));
@@ -128,7 +153,8 @@ pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, base_url: &str
         }
         let last = limit.0.saturating_sub(LAST_TRY);
         if clock.now() >= last {
-            return Err(Failure::target(waiting.given_up()));
+            return Err(Failure::target(waiting.given_up(waiting.why.as_deref()))
+                .shown_as(waiting.given_up(waiting.why_without_words.as_deref())));
         }
         sleeper.until(last.min(clock.now() + TRY_EVERY)).await;
     }
@@ -142,6 +168,8 @@ struct Waiting {
     next: Duration,
     /// Why the target is not ready. `None` before the first answer or refusal.
     why: Option<String>,
+    /// The same without words of the server.
+    why_without_words: Option<String>,
 }
 
 impl Waiting {
@@ -157,9 +185,9 @@ impl Waiting {
         }
     }
 
-    fn given_up(&self) -> String {
+    fn given_up(&self, why: Option<&str>) -> String {
         let Waiting { url, limit, .. } = self;
-        let why = self.why.as_deref().unwrap_or(NO_ANSWER);
+        let why = why.unwrap_or(NO_ANSWER);
         format!("{url} was not ready within {limit}: {why}; check the server, or raise target.readiness.timeoutSeconds")
     }
 }
@@ -173,16 +201,28 @@ enum Attempt {
 
 impl Attempt {
     fn from_error(error: ProbeError) -> Attempt {
-        if error.is_final() { Attempt::unusable(error.to_string()) } else { Attempt::Again(error) }
+        if error.is_final() {
+            Attempt::unusable(error.to_string(), error.without_words())
+        } else {
+            Attempt::Again(error)
+        }
     }
 
-    fn unusable(message: String) -> Attempt {
-        Attempt::Final(Failure::configuration(message))
+    /// `status_message`: without words of the server.
+    fn unusable(message: String, status_message: String) -> Attempt {
+        Attempt::Final(Failure::configuration(message).shown_as(status_message))
     }
 }
 
 /// Probes the target once. Returns the model to request.
-async fn attempt(target: &Target, wanted: Option<&str>, kind: ReadinessProbe) -> Result<String, Attempt> {
+async fn attempt(target: &Target, wanted: Option<&str>, input: &Input) -> Result<String, Attempt> {
+    // Each connection checks its address again. Here a target that is refused ends the wait.
+    if let Err(error) = target.check_addresses().await
+        && error.is_refusal()
+    {
+        return Err(Attempt::Final(egress::refused_target(&input.spec, target.base_url(), &error)));
+    }
+    let kind = input.run.readiness_probe;
     let model = match wanted {
         Some(model) if kind == ReadinessProbe::Generate => model.to_owned(),
         _ => choose(wanted, &probe::models(target).await.map_err(Attempt::from_error)?)?,
@@ -202,7 +242,8 @@ async fn attempt(target: &Target, wanted: Option<&str>, kind: ReadinessProbe) ->
 async fn not_found(target: &Target, model: &str, error: ProbeError) -> Attempt {
     match probe::models(target).await {
         Ok(served) if !served.is_empty() && !served.iter().any(|it| it.id == model) => {
-            Attempt::unusable(format!("{}; {error}", listed_models::unknown(model, &ids(&served))))
+            let message = format!("{}; {error}", listed_models::unknown(model, &ids(&served)));
+            Attempt::unusable(message, listed_models::unknown_in_status(model, served.len()))
         }
         _ => Attempt::Again(error),
     }
@@ -219,16 +260,20 @@ fn choose(wanted: Option<&str>, served: &[ServedModel]) -> Result<String, Attemp
     match (wanted, base.as_slice()) {
         (_, _) if served.is_empty() => Err(Attempt::Again(ProbeError::NoModel)),
         (Some(model), _) if all.iter().any(|it| it == model) => Ok(model.to_owned()),
-        (Some(model), _) => Err(Attempt::unusable(format!(
-            "{}; a router that does not list all its models takes target.readiness.probe Generate",
-            listed_models::unknown(model, &all)
-        ))),
+        (Some(model), _) => {
+            const ROUTER: &str = "a router that does not list all its models takes target.readiness.probe Generate";
+            Err(Attempt::unusable(
+                format!("{}; {ROUTER}", listed_models::unknown(model, &all)),
+                format!("{}; {ROUTER}", listed_models::unknown_in_status(model, all.len())),
+            ))
+        }
         (None, [only]) => Ok(only.id.clone()),
-        (None, _) => Err(Attempt::Final(Failure::ambiguous_model(format!(
-            "target.model is not set, and the server serves {}: {}; name one of them",
-            all.len(),
-            listed_models::listed(&all)
-        )))),
+        (None, _) => {
+            let found = format!("target.model is not set, and the server serves {}", all.len());
+            let message = format!("{found}: {}; name one of them", listed_models::listed(&all));
+            let status_message = format!("{found}; name one of them: the launcher's log lists them");
+            Err(Attempt::Final(Failure::ambiguous_model(message).shown_as(status_message)))
+        }
     }
 }
 
@@ -239,7 +284,13 @@ mod tests {
     #[test]
     fn waiting_says_for_what_how_long_and_why() {
         let limit = Span(Duration::from_secs(60));
-        let mut waiting = Waiting { url: "http://h:1".into(), limit, next: TELL_EVERY, why: Some("refused".into()) };
+        let mut waiting = Waiting {
+            url: "http://h:1".into(),
+            limit,
+            next: TELL_EVERY,
+            why: Some("refused".into()),
+            why_without_words: None,
+        };
         let mut check = |seconds: u64, text: &str| {
             let now = Duration::from_secs(seconds);
             assert_eq!(waiting.line(now), text);
@@ -250,7 +301,7 @@ mod tests {
         check(61, "waiting for http://h:1, 0s of 60s left: refused");
         waiting.why = None;
         assert!(waiting.line(TELL_EVERY).ends_with(NO_ANSWER));
-        assert!(waiting.given_up().contains("within 60s: it has not answered yet; check the server"));
+        assert!(waiting.given_up(None).contains("within 60s: it has not answered yet; check the server"));
     }
 
     #[test]

@@ -112,8 +112,13 @@ impl Done {
 
     fn fail(&mut self, number: u32, failure: Failure) {
         print_error(&failure.message);
-        let ending =
-            Ending { number, outcome: Outcome::from(&failure), reason: failure.reason, message: failure.message };
+        let ending = Ending {
+            number,
+            outcome: Outcome::from(&failure),
+            reason: failure.reason,
+            status_message: failure.status_message().to_owned(),
+            message: failure.message,
+        };
         self.ended_by = Some((ending, Some(failure.exit)));
     }
 
@@ -127,6 +132,7 @@ impl Done {
             outcome: analysis.verdict.outcome,
             reason: headline.name,
             message: headline.message.clone(),
+            status_message: analysis.status_message(),
         };
         self.ended_by = Some((ending, None));
     }

@@ -6,9 +6,10 @@ use ::server_metrics::{
 };
 use crds::{
     benchmark_run::MetricsKind,
-    resolve::{METRICS_PATH, MetricsEndpoint, ResolvedRun, unix_socket},
+    resolve::{Endpoint, METRICS_PATH, MetricsEndpoint, ResolvedRun, unix_socket},
 };
 use engine::{
+    client::Resolver,
     issue::LoadResult,
     record::RequestRecord,
     recorder::{Recorder, StageTally},
@@ -27,17 +28,20 @@ pub(super) struct ServerMetrics(Option<Scraper>);
 impl ServerMetrics {
     /// Starts reading. Without a source it does nothing. A thread that cannot be started is a warning, because the figures of
     /// the load do not depend on it.
-    pub(super) fn start(run: &ResolvedRun, base_url: &str, secrets: &Secrets) -> ServerMetrics {
+    pub(super) fn start(run: &ResolvedRun, base_url: &str, secrets: &Secrets, resolver: &Resolver) -> ServerMetrics {
         let sources = sources(run.metrics.as_deref(), base_url);
         if sources.is_empty() {
             return ServerMetrics(None);
         }
+        // The embedded simulator listens on loopback.
+        let is_own = run.metrics.is_none() && matches!(run.endpoint, Endpoint::Simulator(_));
         let order = Order {
             sources,
             token: secrets.token().map(str::to_owned),
             authorities: secrets.authorities().map(str::to_owned),
             interval: INTERVAL,
             timeout: TIMEOUT,
+            resolver: if is_own { Resolver::default() } else { resolver.clone() },
         };
         let scraper = Scraper::start(order);
         if let Err(error) = &scraper {

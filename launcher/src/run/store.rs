@@ -11,7 +11,7 @@ use super::{Failure, RunOptions};
 use crate::input::Input;
 use engine::recorder::Keep;
 use report::{
-    Folder, Inputs, Report, StorageError, Stored, index,
+    Folder, Inputs, Report, StorageError, Stored, earlier_attempt, index,
     json::ReportDocument,
     partial::{self, Leftovers},
     repeats::SeriesFolder,
@@ -40,7 +40,8 @@ impl Place {
         let (root, run) = (options.results(), &run.run);
         let name = if options.in_pod() {
             // On the claim lie the folders of other runs too, whose launchers may live on other nodes.
-            partial::sweep(&root, Leftovers::Named(&earlier_attempts(run)));
+            let names: Vec<String> = earlier_attempts(run).map(|it| it.attempt_name()).collect();
+            partial::sweep(&root, Leftovers::Named(&names));
             run.attempt_name()
         } else {
             partial::sweep(&root, Leftovers::OfThisHost);
@@ -122,6 +123,11 @@ impl Store {
         let inputs_written = if is_there { Ok(()) } else { report::write_inputs(&mut folder, inputs) };
         let written = inputs_written
             .and_then(|()| report::write_report(&mut folder, report, Some(&page_of)))
+            // In a cluster a later attempt may have to report the figures again.
+            .and_then(|()| match local {
+                true => Ok(()),
+                false => earlier_attempt::write_message(&mut folder, &report.run.run, report.analysis),
+            })
             .and_then(|()| folder.finish());
         let stored = optional(written, report.run)?;
         if let (true, Some(stored)) = (local, &stored)
@@ -137,10 +143,9 @@ fn page_of(document: &ReportDocument) -> io::Result<String> {
     page::run::render(document).map_err(io::Error::other)
 }
 
-/// The names of the attempts before this one. They follow one another: none has a use for its folder any more.
-fn earlier_attempts(run: &RunIdentity) -> Vec<String> {
-    let names = (1..run.attempt).rev().take(MAX_EARLIER);
-    names.map(|attempt| RunIdentity { attempt, ..run.clone() }.attempt_name()).collect()
+/// The attempts before this one, the last one first. They follow one another: none writes to its folder any more.
+pub(super) fn earlier_attempts(run: &RunIdentity) -> impl Iterator<Item = RunIdentity> {
+    (1..run.attempt).rev().take(MAX_EARLIER).map(|attempt| RunIdentity { attempt, ..run.clone() })
 }
 
 #[cfg(test)]
@@ -156,8 +161,8 @@ mod tests {
             attempt,
             repeat_number: None,
         };
-        assert_eq!(earlier_attempts(&run(1)), [""; 0]);
-        assert_eq!(earlier_attempts(&run(3)), [run(2).attempt_name(), run(1).attempt_name()]);
-        assert_eq!(earlier_attempts(&run(u32::MAX)).len(), MAX_EARLIER);
+        assert_eq!(earlier_attempts(&run(1)).count(), 0);
+        assert_eq!(earlier_attempts(&run(3)).collect::<Vec<_>>(), [run(2), run(1)]);
+        assert_eq!(earlier_attempts(&run(u32::MAX)).count(), MAX_EARLIER);
     }
 }

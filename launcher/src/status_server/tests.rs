@@ -1,6 +1,7 @@
 //! The status port over a real socket.
 
 use std::{
+    collections::BTreeSet,
     io::{Read, Write},
     net::TcpStream,
     sync::atomic::AtomicU64,
@@ -84,6 +85,8 @@ fn metrics_tell_the_load_that_runs_and_none_before() {
         assert!(text.lines().any(|it| it == line), "{line} is missing in {text}");
     }
 
+    assert_the_dashboard_shows_all(&text);
+
     // The number of a stage is not known: a part of the whole would be too small.
     set(&progress.undecided_stages, 1);
     assert!(!get(address, "/metrics").contains("requests_planned"));
@@ -91,4 +94,15 @@ fn metrics_tell_the_load_that_runs_and_none_before() {
     // A failure that is counted before it has ended must not lower the successes.
     set(&progress.not_ok.failed, 4);
     assert!(get(address, "/metrics").contains("{outcome=\"succeeded\"} 25\n"));
+}
+
+/// The dashboard of the chart names every metric of a launcher, and no other. The test of the operator looks at the operator's.
+fn assert_the_dashboard_shows_all(text: &str) {
+    let dashboard = include_str!("../../../charts/benchwright/files/dashboard.json");
+    let words = dashboard.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');
+    // A label that Prometheus adds.
+    let ours = words.filter(|it| it.starts_with("benchwright_") && *it != "benchwright_dev_run");
+    let shown: BTreeSet<&str> = ours.filter(|it| !it.starts_with("benchwright_operator_")).collect();
+    let there = text.lines().filter_map(|it| it.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    assert_eq!(shown, there);
 }

@@ -21,6 +21,7 @@ use crate::{
     run::{Failure, ready, ready::Secrets, target},
 };
 use engine::{
+    client::Resolver,
     data_set::DataSetError,
     issue::{EVENT_INTERVAL, LoadError, raise_file_limit},
     prompt_files::PromptFilesError,
@@ -137,9 +138,10 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, ExitCode)> {
     let input = Input { workload: resolved.map_err(|error| (error.to_string(), ExitCode::Configuration))?, ..input };
     let rows = SampleAnswerer::rows(&input).map_err(own)?;
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref()).map_err(of_run)?;
+    let resolver = Resolver::default();
     let ready = runtime.block_on(async {
         tokio::select! {
-            ready = ready::until_ready(&input, &secrets, &base_url) => ready.map_err(of_run),
+            ready = ready::until_ready(&input, &secrets, &base_url, &resolver) => ready.map_err(of_run),
             gone = serve::reader_gone(&outgoing) => Err(own(gone)),
         }
     })?;

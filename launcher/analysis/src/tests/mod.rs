@@ -65,6 +65,7 @@ fn run() -> ResolvedRun {
         token_file: None,
         ca_file: None,
         http_version: crds::benchmark_run::HttpVersion::Auto,
+        egress: None,
         readiness_probe: ReadinessProbe::Models,
         readiness_timeout: Span(ms(1_000)),
         hardware: None,
@@ -83,6 +84,7 @@ fn run() -> ResolvedRun {
             ..ValidityBounds::default()
         },
         slo: None,
+        finished_attempts: Vec::new(),
         run_deadline: Span(ms(60_000)),
         grace_period: Span(ms(5_000)),
     }

@@ -5,7 +5,7 @@ mod launcher_rules;
 
 use std::fmt;
 
-use crds::{LauncherReason, resolve::ResolvedRun, summary::Outcome, units::Span};
+use crds::{LauncherReason, resolve::ResolvedRun, summary::Outcome, units::Span, wording::one_line};
 use workload_profiles::Workload;
 
 use super::{
@@ -203,11 +203,18 @@ fn too_many_errors(evidence: &Evidence<'_>) -> Option<Reason> {
 
 fn commonest(all: &Figures) -> String {
     let Some((outcome, count)) = all.commonest_failure() else { return String::new() };
-    // A server's words: whoever reads the reason may be a terminal, which obeys control characters.
-    let plain = |it: &String| it.chars().map(|it| if it.is_control() { ' ' } else { it }).collect::<String>();
-    let said = all.error_samples.get(&outcome).map(|it| format!("; the first says: {}", plain(it)));
-    let said = said.unwrap_or_default();
+    let said = all.error_samples.get(&outcome).map(|it| said(it)).unwrap_or_default();
     format!(" (mostly {}: {count}{said})", outcome.name())
+}
+
+/// A server's words. The reader may be a terminal, which obeys control characters.
+fn said(sample: &str) -> String {
+    format!("; the first says: {}", one_line(sample))
+}
+
+/// A message without the words of the server that [`commonest`] put into it.
+pub(super) fn without_words(message: &str, all: &Figures) -> String {
+    all.error_samples.values().fold(message.to_owned(), |message, sample| message.replace(&said(sample), ""))
 }
 
 /// What to do about the commonest failure.

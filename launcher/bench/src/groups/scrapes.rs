@@ -12,7 +12,7 @@ use crate::{
     BenchError,
     figures::{Budget, Figures},
 };
-use engine::stop::Stop;
+use engine::{client::Resolver, stop::Stop};
 use server_metrics::scrape::{Order, Scraper, Source, TIMEOUT};
 use simulator::{Metrics, SimOptions};
 
@@ -50,7 +50,9 @@ fn scrape(server: SocketAddr, endpoints: u32, rounds: u32) -> Result<(Duration, 
     // No other scrape than those that are asked for.
     let interval = Duration::from_secs(86_400);
     let sources = (0..endpoints).map(source).collect();
-    let scraper = Scraper::start(Order { sources, token: None, authorities: None, interval, timeout: TIMEOUT })?;
+    let resolver = Resolver::default();
+    let scraper =
+        Scraper::start(Order { sources, token: None, authorities: None, interval, timeout: TIMEOUT, resolver })?;
     let stop = Stop::default();
     // It makes the connections, and asks for the version.
     scraper.before_load(&stop);

@@ -23,6 +23,7 @@ pub mod output;
 mod pattern;
 pub mod probe;
 pub mod request_timeouts;
+mod resolver;
 mod response;
 mod response_seen;
 mod session_link;
@@ -57,10 +58,10 @@ pub use group::explained_resends;
 use http1::Http1;
 use http2::{Http2Connection, Http2Stream};
 use outage::Outage;
+pub use resolver::{AddressError, Lookup, Resolver};
 use response::Broken;
 pub(crate) use response_seen::ResponseSeen;
 pub use session_link::SessionLink;
-pub use socket::is_allowed;
 pub use target::{Target, TargetError, header_fields};
 pub use tls::{TlsError, config as tls_config};
 
@@ -304,7 +305,7 @@ impl Client {
         let url = self.target.base_url();
         let mut addresses = lock(&self.addresses).clone();
         if addresses.is_empty() {
-            addresses = connector.resolve().await.map_err(|error| no_address(url, &error))?;
+            addresses = connector.resolve().await.map_err(|error| no_address(url, &error.into()))?;
             lock(&self.addresses).clone_from(&addresses);
         }
         let failed = |error: io::Error| {

@@ -28,8 +28,12 @@ const MAX_MODELS: usize = 4 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// No complete answer came.
-    #[error("{0}")]
-    NoAnswer(String),
+    #[error("{message}")]
+    NoAnswer {
+        message: String,
+        /// The kind of the failure, as reports name it: its cause or its outcome.
+        kind: String,
+    },
     /// No answer came in time.
     #[error("{what} did not answer within {limit}; is the server hung, asleep or still loading?")]
     Timeout {
@@ -52,6 +56,15 @@ impl ProbeError {
     /// Whether waiting cannot help, because the request, its token or the URL is wrong.
     pub fn is_final(&self) -> bool {
         matches!(self, ProbeError::Refused { status: 301 | 308 | 400 | 401 | 403 | 405 | 422 | 501, .. })
+    }
+
+    /// The error without words of the server: the message may repeat its error text, or its certificate.
+    pub fn without_words(&self) -> String {
+        match self {
+            ProbeError::NoAnswer { kind, .. } => format!("there was no answer ({kind})"),
+            ProbeError::Refused { what, status, .. } => format!("{what} was refused: {status}{}", remedy(*status)),
+            ProbeError::Timeout { .. } | ProbeError::NotOpenAi | ProbeError::NoModel => self.to_string(),
+        }
     }
 
     pub fn is_not_found(&self) -> bool {
@@ -96,7 +109,7 @@ pub struct ServedModel {
 pub async fn models(target: &Target) -> Result<Vec<ServedModel>, ProbeError> {
     let client = Client::new(target.clone(), Clock::start());
     let fetched = within(MODELS, MODELS_TIMEOUT, client.fetch(&target.get(MODELS), MAX_MODELS)).await?;
-    let Fetched { status, body, .. } = fetched.map_err(|failure| ProbeError::NoAnswer(failure.message))?;
+    let Fetched { status, body, .. } = fetched.map_err(no_answer)?;
     if !(200..300).contains(&status) {
         let ApiError { text, .. } = ApiError::parse(&body);
         let message = if text.is_empty() { status.to_string() } else { format!("{status}: {text}") };
@@ -122,8 +135,13 @@ pub async fn generate(target: &Target, model: &str) -> Result<(), ProbeError> {
         Err(Failure { outcome: RequestOutcome::HttpError(status), message, .. }) => {
             Err(ProbeError::Refused { what: WHAT, status, message })
         }
-        Err(Failure { message, .. }) => Err(ProbeError::NoAnswer(message)),
+        Err(failure) => Err(no_answer(failure)),
     }
+}
+
+fn no_answer(Failure { outcome, message, cause, .. }: Failure) -> ProbeError {
+    let kind = cause.map_or_else(|| outcome.name(), |it| it.name().to_owned());
+    ProbeError::NoAnswer { message, kind }
 }
 
 async fn within<T>(what: &'static str, limit: Duration, future: impl Future<Output = T>) -> Result<T, ProbeError> {

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    net::SocketAddr,
     path::PathBuf,
     pin::Pin,
     sync::{
@@ -16,11 +16,14 @@ use std::{
 use crds::benchmark_run::HttpVersion;
 use tokio::{
     io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf},
-    net::{TcpStream, UnixStream, lookup_host},
+    net::{TcpStream, UnixStream},
 };
 use tokio_rustls::client::TlsStream;
 
-use super::tls::Tls;
+use super::{
+    resolver::{AddressError, Resolver},
+    tls::Tls,
+};
 use crate::vitals::receive;
 use clock::Clock;
 
@@ -37,6 +40,7 @@ pub(super) enum Connector {
         tls: Option<Tls>,
         /// Whether HTTP/2 is spoken even if the server did not choose it.
         http2: bool,
+        resolver: Resolver,
     },
     Unix {
         path: PathBuf,
@@ -72,21 +76,25 @@ impl Connector {
         }
     }
 
-    /// The addresses of the target; empty for a Unix socket and for a server in this process.
-    pub(super) async fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
-        let Connector::Network { host, port, .. } = self else { return Ok(Vec::new()) };
-        let found: Vec<_> = lookup_host((host.as_str(), *port)).await?.collect();
-        let allowed: Vec<_> = found.iter().copied().filter(|it| is_allowed(it.ip())).collect();
-        match (found.first(), allowed.is_empty()) {
-            (None, _) => Err(io::Error::other(format!("{host} has no address"))),
-            (Some(address), true) => {
-                let ip = address.ip();
-                Err(io::Error::other(format!(
-                    "{host} is {ip}, a link-local, metadata, multicast or unspecified address: no server is called there"
-                )))
-            }
-            (Some(_), false) => Ok(allowed),
+    /// The addresses of the target that may be called; empty for a Unix socket and for a server in this process.
+    pub(super) async fn resolve(&self) -> Result<Vec<SocketAddr>, AddressError> {
+        match self {
+            Connector::Network { host, port, resolver, .. } => resolver.addresses(host, *port).await,
+            Connector::Unix { .. } | Connector::InProcess(_) => Ok(Vec::new()),
         }
+    }
+
+    /// Finds and checks addresses with this resolver from now on.
+    ///
+    /// # Errors
+    /// It allows no Unix socket.
+    pub(super) fn resolve_with(&mut self, new: Resolver) -> Result<(), AddressError> {
+        match self {
+            Connector::Network { resolver, .. } => *resolver = new,
+            Connector::Unix { path, .. } => new.check_socket(path)?,
+            Connector::InProcess(_) => {}
+        }
+        Ok(())
     }
 
     /// Connects to the first address that accepts, beginning with the address at index `first`. Each address gets its
@@ -121,23 +129,6 @@ impl Connector {
             }
         }
         Err(last)
-    }
-}
-
-/// Metadata services of clouds at other addresses: Alibaba's, and Amazon's for IPv6.
-const METADATA_V4: Ipv4Addr = Ipv4Addr::new(100, 100, 100, 200);
-const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
-
-/// Whether the launcher may connect there. The metadata services of clouds have link-local addresses.
-pub fn is_allowed(ip: IpAddr) -> bool {
-    match ip.to_canonical() {
-        IpAddr::V4(ip) => {
-            let special = ip.is_link_local() || ip.is_multicast() || ip.is_unspecified() || ip.is_broadcast();
-            !special && ip != METADATA_V4
-        }
-        IpAddr::V6(ip) => {
-            !(ip.is_unicast_link_local() || ip.is_multicast() || ip.is_unspecified()) && ip != METADATA_V6
-        }
     }
 }
 
@@ -279,39 +270,5 @@ impl AsyncWrite for TimestampedSocket {
             Socket::Unix(it) => Pin::new(it).poll_shutdown(cx),
             Socket::InProcess(it) => Pin::new(it).poll_shutdown(cx),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn metadata_services_are_not_called() {
-        for (ip, allowed) in [
-            ("127.0.0.1", true),
-            ("10.0.0.1", true),
-            ("169.254.169.254", false),
-            ("100.100.100.200", false),
-            ("fd00:ec2::254", false),
-            ("0.0.0.0", false),
-            ("224.0.0.1", false),
-            ("255.255.255.255", false),
-            ("::1", true),
-            ("2001:db8::1", true),
-            ("fe80::1", false),
-            ("::", false),
-            ("ff02::1", false),
-            ("::ffff:169.254.169.254", false),
-        ] {
-            assert_eq!(is_allowed(ip.parse().unwrap()), allowed, "{ip}");
-        }
-    }
-
-    #[tokio::test]
-    async fn a_forbidden_address_says_so() {
-        let connector = Connector::Network { host: "169.254.169.254".into(), port: 80, tls: None, http2: false };
-        let error = connector.resolve().await.unwrap_err().to_string();
-        assert!(error.contains("169.254.169.254") && error.contains("link-local"), "{error}");
     }
 }

@@ -15,6 +15,7 @@ use http::{
 use tokio::io::DuplexStream;
 
 use super::{
+    resolver::{AddressError, Resolver},
     socket::Connector,
     tls::{Tls, TlsError},
 };
@@ -102,7 +103,7 @@ impl Target {
         };
         // An IPv6 address is in brackets in a URL, and nowhere else.
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
-        let mut connector = Connector::Network { host, port, tls, http2: false };
+        let mut connector = Connector::Network { host, port, tls, http2: false, resolver: Resolver::default() };
         connector.speak(HttpVersion::Auto);
         Target::with(base_url, uri.path(), authority.as_str(), api, token, headers, connector)
     }
@@ -111,6 +112,23 @@ impl Target {
     pub fn speaking(mut self, version: HttpVersion) -> Target {
         Arc::make_mut(&mut self.0).connector.speak(version);
         self
+    }
+
+    /// Finds and checks the target's addresses with this resolver. By default only addresses that are never called are refused.
+    ///
+    /// # Errors
+    /// The target is a Unix socket, and the resolver allows none.
+    pub fn resolving_with(mut self, resolver: Resolver) -> Result<Target, AddressError> {
+        Arc::make_mut(&mut self.0).connector.resolve_with(resolver)?;
+        Ok(self)
+    }
+
+    /// Checks the addresses that the target has now. A server in this process and a Unix socket have none.
+    ///
+    /// # Errors
+    /// The host has no address, or may not be called.
+    pub async fn check_addresses(&self) -> Result<(), AddressError> {
+        self.0.connector.resolve().await.map(|_| ())
     }
 
     /// A server in this process: `connect` returns the client's end of a new connection each time.

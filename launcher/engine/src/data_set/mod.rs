@@ -104,6 +104,23 @@ pub enum DataSetError {
     },
 }
 
+impl DataSetError {
+    /// The error without words of the file. `None`: the message has none.
+    pub(crate) fn without_words(&self) -> Option<String> {
+        match self {
+            DataSetError::Wrong { path, at, what: _ } => {
+                Some(format!("the data set {}, {at}: cannot be read as the profile wants", path.display()))
+            }
+            DataSetError::Tokenizer(error) => error.without_words(),
+            DataSetError::Read { .. }
+            | DataSetError::Damaged { .. }
+            | DataSetError::NoAnswer { .. }
+            | DataSetError::TooLong { .. }
+            | DataSetError::TooFew { .. } => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct ReadDataSet {
     pub rows: Rows,

@@ -118,6 +118,24 @@ pub enum LoadError {
     },
 }
 
+impl LoadError {
+    /// The error without words of a file, which a server may have sent, or of a filter. `None`: the message has none.
+    pub fn without_words(&self) -> Option<String> {
+        match self {
+            LoadError::DataSet(error) => error.without_words(),
+            LoadError::Prompts(error) => error.without_words(),
+            LoadError::Recorded(error) => error.without_words(),
+            // A message about a trace has the number of the line, and no word of it.
+            LoadError::Trace(_)
+            | LoadError::Requests(_)
+            | LoadError::Queries(_)
+            | LoadError::Headers(_)
+            | LoadError::System { .. }
+            | LoadError::Panic { .. } => None,
+        }
+    }
+}
+
 /// How far the load has come. The counters are not read at one instant: they may differ by a request.
 #[derive(Debug, Default)]
 pub struct Progress {

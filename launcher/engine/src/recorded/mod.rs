@@ -7,7 +7,8 @@ mod otel;
 mod weka;
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -38,8 +39,14 @@ pub enum RecordedError {
     #[error("cannot read the recording {path}", path = path.display())]
     Read { path: PathBuf, source: io::Error },
     /// A file holds no recording.
-    #[error("the recording {path}: {problem}; leave it out, or set skipInvalidFiles", path = path.display())]
-    Wrong { path: PathBuf, problem: String },
+    #[error("the recording {path}: {at}{problem}; leave it out, or set skipInvalidFiles", path = path.display())]
+    Wrong {
+        path: PathBuf,
+        /// The line and a blank; empty where the whole file is one recording.
+        at: String,
+        /// What is wrong, which may repeat a value of the file.
+        problem: String,
+    },
     /// The filter of sessions is wrong.
     #[error("the filter of recorded sessions: {0}")]
     Filter(String),
@@ -52,6 +59,26 @@ pub enum RecordedError {
     /// A file behind a URL that was not downloaded.
     #[error("the recording behind {0} was not downloaded; name a local file")]
     NotDownloaded(String),
+}
+
+impl RecordedError {
+    /// The error without words of the files and of the filter. `None`: the message has none.
+    pub(crate) fn without_words(&self) -> Option<String> {
+        match self {
+            RecordedError::Wrong { path, at, problem: _ } => {
+                Some(format!("the recording {}: {at}cannot be read as the profile wants", path.display()))
+            }
+            // The cause names a byte of the file.
+            RecordedError::Read { path, source } if source.kind() == ErrorKind::InvalidData => {
+                Some(format!("the recording {} is no UTF-8 text", path.display()))
+            }
+            RecordedError::Filter(_) => Some("the filter of recorded sessions cannot be used".to_owned()),
+            RecordedError::Read { .. }
+            | RecordedError::Empty { .. }
+            | RecordedError::TooMany { .. }
+            | RecordedError::NotDownloaded(_) => None,
+        }
+    }
 }
 
 /// A recorded session.
@@ -170,7 +197,7 @@ fn sessions_of(
     recorded: &RecordedSessions,
     filter: Option<&Filter>,
 ) -> Result<Vec<Session>, RecordedError> {
-    let wrong = |problem: String| RecordedError::Wrong { path: path.to_owned(), problem };
+    let wrong = |at: &str, problem: String| RecordedError::Wrong { path: path.to_owned(), at: at.to_owned(), problem };
     let is_lines = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl"));
     let lines: Vec<(String, &str)> = match is_lines {
         true => text.lines().zip(1..).map(|(line, number)| (format!("line {number} "), line)).collect(),
@@ -178,12 +205,12 @@ fn sessions_of(
     };
     let mut sessions = Vec::new();
     for (at, line) in lines.into_iter().filter(|(_, line)| !line.trim().is_empty()) {
-        let value: Value = serde_json::from_str(line).map_err(|error| wrong(format!("{at}is no JSON: {error}")))?;
+        let value: Value = serde_json::from_str(line).map_err(|error| wrong(&at, format!("is no JSON: {error}")))?;
         let records = match recorded.format {
             RecordedFormat::OpenTelemetry => otel::records(value),
             RecordedFormat::Weka { .. } => weka::records(value),
         };
-        for record in records.map_err(|problem| wrong(format!("{at}{problem}")))? {
+        for record in records.map_err(|problem| wrong(&at, problem))? {
             let described = || match recorded.format {
                 RecordedFormat::OpenTelemetry => otel::described(&record),
                 RecordedFormat::Weka { .. } => weka::described(&record),
@@ -198,7 +225,7 @@ fn sessions_of(
                     .and_then(|calls| bounded(calls.len()).map(|()| graph::session(calls, recorded))),
                 RecordedFormat::Weka { block_size } => weka::session(&record, block_size, recorded),
             };
-            let session = session.map_err(|problem| wrong(format!("{at}{problem}")))?;
+            let session = session.map_err(|problem| wrong(&at, problem))?;
             if !session.calls.is_empty() {
                 sessions.push(session);
             }

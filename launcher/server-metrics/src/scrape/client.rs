@@ -1,10 +1,9 @@
 //! [I/O] One HTTP request for a text, within bounds on time and size.
 
-use std::{cell::Cell, error::Error, io, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
+use std::{cell::Cell, error::Error, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
 
 use crds::units::Span;
-use engine::client::{TlsError, is_allowed, tls_config};
-use futures::future::{BoxFuture, FutureExt as _};
+use engine::client::{TlsError, tls_config};
 use reqwest::{Client, StatusCode, Url, header, redirect::Policy};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 
@@ -143,28 +142,9 @@ pub(super) fn tls(is_needed: bool, authorities: Option<&str>) -> Result<ClientCo
         .with_no_client_auth())
 }
 
-/// Finds the addresses of a host and port.
-pub(super) type Resolver = Arc<dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
-
-/// The system's resolver. It works on a thread of the runtime for blocking calls, and cannot be ended early.
-pub(super) fn resolver() -> Resolver {
-    Arc::new(|host, port| async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) }.boxed())
-}
-
-/// The addresses of a name that may be called, each once.
-///
-/// # Errors
-/// There is none.
-pub(super) fn allowed(mut found: Vec<SocketAddr>) -> io::Result<Vec<SocketAddr>> {
+/// Each address once, in an order that no server changes.
+pub(super) fn distinct(mut found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     found.sort_unstable();
     found.dedup();
-    let none = found.is_empty();
-    found.retain(|it| is_allowed(it.ip()));
-    match (found.is_empty(), none) {
-        (true, true) => Err(io::Error::other("the name has no address")),
-        (true, false) => {
-            Err(io::Error::other("the address is link-local, of a metadata service, multicast or unspecified"))
-        }
-        (false, _) => Ok(found),
-    }
+    found
 }

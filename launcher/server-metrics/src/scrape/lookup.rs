@@ -1,9 +1,12 @@
 //! A source as it is called: where its host is a name, every address of the name.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::Path,
+};
 
 use crds::resolve::unix_socket;
-use engine::client::is_allowed;
+use engine::client::Resolver;
 use reqwest::Url;
 
 use super::Source;
@@ -36,8 +39,9 @@ pub(super) struct Known {
 impl Known {
     /// # Errors
     /// The URL cannot be called.
-    pub(super) fn new(source: Source) -> Result<Known, String> {
+    pub(super) fn new(source: Source, resolver: &Resolver) -> Result<Known, String> {
         if let Some(path) = unix_socket(&source.url) {
+            resolver.check_socket(Path::new(path)).map_err(|error| error.to_string())?;
             let place = Place::Socket(path.to_owned());
             let url = Url::parse("http://localhost/metrics").map_err(|error| error.to_string())?;
             return Ok(Known { source, url, place, problem: None, is_v4: None, left_out: 0 });
@@ -49,10 +53,10 @@ impl Known {
         let host = url.host_str().map(|it| it.trim_start_matches('[').trim_end_matches(']').to_owned());
         let host = host.ok_or("it has no host")?;
         let place = match host.parse::<IpAddr>() {
-            Ok(ip) if !is_allowed(ip) => {
-                return Err("its address is link-local, of a metadata service, multicast or unspecified".into());
+            Ok(ip) => {
+                resolver.check(ip).map_err(|error| error.to_string())?;
+                Place::Fixed
             }
-            Ok(_) => Place::Fixed,
             Err(_) => Place::Name { port: url.port_or_known_default().unwrap_or(80), host },
         };
         Ok(Known { source, url, place, problem: None, is_v4: None, left_out: 0 })
@@ -88,7 +92,8 @@ mod tests {
     use super::*;
 
     fn known(url: &str) -> Result<Known, String> {
-        Known::new(Source { url: url.into(), engine: None, is_guess: false, gets_token: false })
+        let source = Source { url: url.into(), engine: None, is_guess: false, gets_token: false };
+        Known::new(source, &Resolver::default())
     }
 
     #[test]

@@ -21,8 +21,10 @@ use std::{
     time::Duration,
 };
 
-use client::Resolver;
-use engine::stop::{Stop, StopState};
+use engine::{
+    client::Resolver,
+    stop::{Stop, StopState},
+};
 use tokio::sync::mpsc as commands;
 use tracing::warn;
 
@@ -68,6 +70,8 @@ pub struct Order {
     pub interval: Duration,
     /// The longest that a scrape may take.
     pub timeout: Duration,
+    /// Finds the addresses of names, and refuses those that may not be called.
+    pub resolver: Resolver,
 }
 
 /// What came of the scrapes of one address.
@@ -130,10 +134,6 @@ impl Scraper {
     /// # Errors
     /// The system refuses a thread or a runtime, or the certificate authorities cannot be used.
     pub fn start(order: Order) -> io::Result<Scraper> {
-        Scraper::with(order, client::resolver())
-    }
-
-    fn with(order: Order, resolver: Resolver) -> io::Result<Scraper> {
         // The launcher waits for each answer but the last.
         let (sender, receiver) = commands::channel(2);
         // The authorities of the system are many, and reading them takes time that a run without TLS need not wait for.
@@ -141,7 +141,7 @@ impl Scraper {
         let tls = client::tls(needs_tls, order.authorities.as_deref()).map_err(io::Error::other)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let body = move || {
-            let scraped = runtime.block_on(Worker::new(order, tls, resolver, receiver).run());
+            let scraped = runtime.block_on(Worker::new(order, tls, receiver).run());
             // A lookup is a blocking call of the system, which may take minutes.
             runtime.shutdown_background();
             scraped

@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
-use engine::stop::StopReason;
+use engine::{client::Lookup, stop::StopReason};
 use futures::FutureExt as _;
 
 use super::*;
 
-fn order() -> Order {
+fn order(resolver: Resolver) -> Order {
     let url = "http://vllm.llm-d/metrics".to_owned();
     let sources = vec![Source { url, engine: None, is_guess: false, gets_token: false }];
-    Order { sources, token: None, authorities: None, interval: INTERVAL, timeout: TIMEOUT }
+    Order { sources, token: None, authorities: None, interval: INTERVAL, timeout: TIMEOUT, resolver }
 }
 
 #[test]
@@ -16,7 +16,7 @@ fn a_lookup_that_hangs_does_not_hold_up_the_end() {
     let (begun, begins) = mpsc::sync_channel(1);
     let (release, released) = mpsc::sync_channel::<()>(1);
     let released = Arc::new(std::sync::Mutex::new(released));
-    let resolver: Resolver = Arc::new(move |_, _| {
+    let lookup: Lookup = Arc::new(move |_, _| {
         let (begun, released) = (begun.clone(), Arc::clone(&released));
         let hang = move || {
             // The test listens until the lookup has begun.
@@ -26,7 +26,7 @@ fn a_lookup_that_hangs_does_not_hold_up_the_end() {
         };
         tokio::task::spawn_blocking(hang).map(|it| it.unwrap()).boxed()
     });
-    let scraper = Scraper::with(order(), resolver).unwrap();
+    let scraper = Scraper::start(order(Resolver::default().with_lookup(lookup))).unwrap();
     begins.recv().unwrap();
     let scraped = scraper.end().unwrap();
     assert!(scraped.addresses.is_empty());

@@ -7,6 +7,7 @@ mod tests;
 use std::{net::SocketAddr, sync::mpsc::SyncSender, time::Duration};
 
 use clock::Clock;
+use engine::client::Resolver;
 use futures::{
     future::{FutureExt as _, LocalBoxFuture},
     stream::{FuturesUnordered, StreamExt as _},
@@ -17,7 +18,7 @@ use tracing::debug;
 
 use super::{
     Command, MAX_ADDRESSES, MAX_BYTES, Order, Scraped,
-    client::{Budget, Caller, Resolver},
+    client::{Budget, Caller},
     edge::Edge,
     endpoint::{Counts, Endpoint},
     lookup::{Known, Place},
@@ -75,11 +76,11 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(order: Order, tls: ClientConfig, resolver: Resolver, commands: Receiver<Command>) -> Worker {
+    pub(super) fn new(order: Order, tls: ClientConfig, commands: Receiver<Command>) -> Worker {
         let (mut sources, mut unusable) = (Vec::new(), Vec::new());
         for source in order.sources {
             let url = source.url.clone();
-            match Known::new(source) {
+            match Known::new(source, &order.resolver) {
                 Ok(known) => sources.push(known),
                 Err(problem) => unusable.push((url, problem)),
             }
@@ -91,7 +92,7 @@ impl Worker {
             timeout: order.timeout,
             token: order.token,
             tls,
-            resolver,
+            resolver: order.resolver,
             budget: Budget::default(),
             lookups: vec![None; sources.len()],
             sources,

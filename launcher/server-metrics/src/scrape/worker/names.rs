@@ -36,11 +36,12 @@ impl Worker {
         if self.lookups[source].as_ref().is_some_and(|it| !it.is_finished()) {
             return;
         }
-        let task = tokio::spawn((self.resolver)(host, port));
+        let resolver = self.resolver.clone();
+        let task = tokio::spawn(async move { resolver.addresses(&host, port).await });
         self.lookups[source] = Some(task.abort_handle());
         let looked_up = async move {
             let found = match clock::limit(TIMEOUT, task).await {
-                Ok(Ok(found)) => found.and_then(client::allowed).map_err(|error| identity::shown(&error.to_string())),
+                Ok(Ok(found)) => found.map(client::distinct).map_err(|error| identity::shown(&error.to_string())),
                 Ok(Err(error)) => Err(identity::shown(&error.to_string())),
                 Err(clock::TimedOut) => Err(format!("the name was not resolved within {} s", TIMEOUT.as_secs())),
             };

@@ -6,6 +6,7 @@ use std::{
     },
 };
 
+use engine::client::Lookup;
 use futures::future;
 
 use super::*;
@@ -18,13 +19,14 @@ fn source(url: &str, is_guess: bool) -> Source {
 }
 
 fn worker(sources: Vec<Source>, resolver: Resolver) -> Worker {
-    let order = Order { sources, token: None, authorities: None, interval: Duration::from_secs(1), timeout: TIMEOUT };
+    let interval = Duration::from_secs(1);
+    let order = Order { sources, token: None, authorities: None, interval, timeout: TIMEOUT, resolver };
     let (_, commands) = tokio::sync::mpsc::channel(1);
-    Worker::new(order, client::tls(false, None).unwrap(), resolver, commands)
+    Worker::new(order, client::tls(false, None).unwrap(), commands)
 }
 
 fn named(is_guess: bool) -> Worker {
-    worker(vec![source("http://one/metrics", is_guess), source("http://two/metrics", is_guess)], client::resolver())
+    worker(vec![source("http://one/metrics", is_guess), source("http://two/metrics", is_guess)], Resolver::default())
 }
 
 fn v4(number: u8) -> SocketAddr {
@@ -77,12 +79,14 @@ fn of_a_server_with_addresses_of_two_families_one_is_asked() {
 async fn a_name_is_not_looked_up_while_a_lookup_goes_on() {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
-    let hangs: Resolver = Arc::new(move |_, _| {
+    let hangs: Lookup = Arc::new(move |_, _| {
         count.fetch_add(1, Ordering::SeqCst);
         future::pending().boxed()
     });
-    let mut worker = worker(vec![source("http://one/metrics", false)], hangs);
+    let mut worker = worker(vec![source("http://one/metrics", false)], Resolver::default().with_lookup(hangs));
     worker.look_up(0);
+    tokio::task::yield_now().await;
     worker.look_up(0);
+    tokio::task::yield_now().await;
     assert_eq!((asked.load(Ordering::SeqCst), worker.under_way.len()), (1, 1));
 }

@@ -1,0 +1,44 @@
+//! [I/O] What an earlier attempt of the same run left on the claim: a finished folder is reported again, without a load.
+
+use std::{io, path::Path};
+
+use crds::{Envelope, resolve::RunIdentity};
+use report::earlier_attempt;
+use tracing::{info, warn};
+
+use super::{RunOptions, store};
+use crate::input::Input;
+
+/// The termination message of this attempt, where an earlier one had finished: its figures, and which folder holds them. `None`: none
+/// had, or nothing is kept. Only attempts that the operator names are looked for: others may write to the claim. A series is measured anew, because each of its runs would have to be looked at.
+pub(super) fn find(input: &Input, options: &RunOptions) -> Option<Envelope> {
+    let run = &input.run;
+    if !options.in_pod() || !run.store_results || options.no_results || run.repeat > 1 {
+        return None;
+    }
+    let root = options.results();
+    let finished = |it: &RunIdentity| run.finished_attempts.contains(&it.attempt);
+    let mut envelope =
+        store::earlier_attempts(&run.run).filter(finished).find_map(|it| read(&root, &it, &input.profile_text))?;
+    let core = &mut envelope.core;
+    let folder = core.folder.as_deref().unwrap_or_default();
+    let told = format!(
+        "attempt {} had finished, and its pod was lost: these are its figures from the folder {folder}, and no load was sent again",
+        core.attempt
+    );
+    info!("{told}");
+    core.message = if core.message.is_empty() { told } else { format!("{told}; {}", core.message) };
+    core.attempt = run.run.attempt;
+    Some(envelope)
+}
+
+fn read(root: &Path, earlier: &RunIdentity, profile_text: &str) -> Option<Envelope> {
+    match earlier_attempt::read(root, earlier, profile_text) {
+        Ok(envelope) => Some(envelope),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => {
+            warn!(folder = earlier.attempt_name(), %error, "the folder of an earlier attempt is not reported again");
+            None
+        }
+    }
+}

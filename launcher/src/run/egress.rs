@@ -1,0 +1,68 @@
+//! [I/O] Which addresses the launcher may not call: in a cluster those that the operator's settings block, and the API server.
+
+use std::{net::IpAddr, time::Duration};
+
+use crds::{
+    benchmark_run::BenchmarkRunSpec,
+    resolve::{FieldError, MetricsEndpoint, ResolvedRun, without_credentials},
+};
+use futures::future::join_all;
+use reqwest::Url;
+
+use super::Failure;
+use engine::client::{AddressError, Resolver};
+
+/// What Kubernetes sets in every pod: the address of the API server.
+const API_SERVER: &str = "KUBERNETES_SERVICE_HOST";
+const REMEDY: &str = "name a server at another address; the operator's settings say which addresses a run may call";
+/// The longest that the names of metrics are looked up before the load. A name that takes longer is checked when it is called.
+const METRICS_LIMIT: Duration = Duration::from_secs(5);
+
+/// Finds and checks the addresses of all hosts that the run names.
+pub(super) fn resolver(run: &ResolvedRun) -> Result<Resolver, Failure> {
+    let Some(egress) = &run.egress else { return Ok(Resolver::default()) };
+    let rules = egress.rules("egress").map_err(|errors| {
+        let all: Vec<String> = errors.iter().map(FieldError::to_string).collect();
+        Failure::configuration(format!("the operator's settings cannot be used: {}", all.join("; ")))
+    })?;
+    let api_server = std::env::var(API_SERVER).ok().and_then(|it| it.parse::<IpAddr>().ok());
+    Ok(Resolver::in_cluster(rules.with_api_server(api_server)))
+}
+
+/// The error for a target that may not be called.
+pub(super) fn refused_target(spec: &BenchmarkRunSpec, base_url: &str, error: &AddressError) -> Failure {
+    let target = &spec.target;
+    let field = match () {
+        () if target.url.is_some() => "target.url",
+        () if target.service_ref.is_some() => "target.serviceRef",
+        () if target.gateway_ref.is_some() => "target.gatewayRef",
+        () => "target",
+    };
+    refused(field, base_url, error)
+}
+
+/// Checks the sources of metrics that a run names. One that cannot be looked up now is no error: a scrape checks it again.
+pub(super) async fn check_metrics(sources: &[MetricsEndpoint], resolver: &Resolver) -> Result<(), Failure> {
+    let checks = join_all(sources.iter().enumerate().map(|(index, it)| check_source(index, &it.url, resolver)));
+    let Ok(checked) = clock::limit(METRICS_LIMIT, checks).await else { return Ok(()) };
+    checked.into_iter().collect()
+}
+
+async fn check_source(index: usize, url: &str, resolver: &Resolver) -> Result<(), Failure> {
+    // A URL that cannot be read is not called either.
+    let Some((host, port)) = host_and_port(url) else { return Ok(()) };
+    match resolver.addresses(&host, port).await {
+        Err(error) if error.is_refusal() => Err(refused(&format!("target.metrics[{index}]"), url, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn host_and_port(url: &str) -> Option<(String, u16)> {
+    let url = Url::parse(url).ok()?;
+    let host = url.host_str()?.trim_start_matches('[').trim_end_matches(']').to_owned();
+    Some((host, url.port_or_known_default()?))
+}
+
+fn refused(field: &str, url: &str, error: &AddressError) -> Failure {
+    Failure::configuration(format!("{field}: {} {error}; {REMEDY}", without_credentials(url)))
+}

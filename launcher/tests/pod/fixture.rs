@@ -1,0 +1,224 @@
+//! A pod's folders, and servers that count what they are asked.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use crds::{
+    Envelope, ResolvedRun,
+    benchmark_run::BenchmarkRunSpec,
+    resolve::{Egress, RunIdentity, Settings, resolve},
+};
+
+/// Ten short requests in a second.
+const PROFILE: &str = "{load: {type: constant, stages: [{rate: 10, duration: 1}]}, \
+    api: {type: completion, streaming: true}, data: {type: random, \
+    input_distribution: {min: 10, max: 30, mean: 20, std_dev: 5}, \
+    output_distribution: {min: 1, max: 1, mean: 1, std_dev: 0}}}";
+/// A machine that runs tests is busy: how late the launcher is, and why, is no matter here.
+const LATE: &str = "validity: {maxSendLagP99Milliseconds: 60000, maxReceiveDelayP99Milliseconds: 60000, \
+    maxCpuShare: '1', maxThrottledShare: '1', maxStealShare: '1', maxCoalescedReadShare: '1', \
+    maxStalledShare: '1', maxClockStepMilliseconds: 86400000}\n";
+
+/// The folders of a pod, which go with the test.
+pub struct Pod {
+    folder: tempfile::TempDir,
+    attempt: u32,
+}
+
+impl Pod {
+    pub fn new() -> Pod {
+        Pod { folder: tempfile::tempdir().unwrap(), attempt: 1 }
+    }
+
+    /// The next attempt of the same run, with the same claim.
+    pub fn next_attempt(&mut self) {
+        self.attempt += 1;
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Mounts the input that the operator would make of a spec, without addresses that are blocked. `more`: the spec without its
+    /// profile; `change`: what a test changes in the resolved run.
+    pub fn mount(&self, more: &str, change: impl FnOnce(&mut ResolvedRun)) {
+        self.mount_profile(PROFILE, more, change);
+    }
+
+    /// Mounts the same input with another profile.
+    pub fn mount_profile(&self, profile: &str, more: &str, change: impl FnOnce(&mut ResolvedRun)) {
+        let text = format!("{more}\nprofile: {{inline: {}}}\n{LATE}", serde_json::to_string(profile).unwrap());
+        let spec: BenchmarkRunSpec = serde_saphyr::from_str(&text).unwrap();
+        let identity = RunIdentity {
+            name: "chat".into(),
+            namespace: "bench".into(),
+            uid: "2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11".into(),
+            attempt: self.attempt,
+            repeat_number: None,
+        };
+        let settings = Settings { egress: None, ..Settings::default() };
+        let mut run = resolve(identity, &spec, &settings).unwrap();
+        change(&mut run);
+        let variables = workload_profiles::variables(&run, &Default::default()).unwrap();
+        let prepared = workload_profiles::prepare(&run, profile, &variables, &Default::default()).unwrap();
+        fs::create_dir_all(self.path("input")).unwrap();
+        fs::create_dir_all(self.path("results")).unwrap();
+        for (name, text) in [
+            ("run.yaml", serde_saphyr::to_string(&run).unwrap()),
+            ("spec.yaml", serde_saphyr::to_string(&spec).unwrap()),
+            ("profile.yaml", prepared.text),
+        ] {
+            fs::write(self.path("input").join(name), text).unwrap();
+        }
+        fs::write(self.path("message"), "").unwrap();
+    }
+
+    /// Mounts a run against a URL that waits at most a second for its server.
+    pub fn mount_url(&self, url: &str, change: impl FnOnce(&mut ResolvedRun)) {
+        self.mount(&format!("target: {{url: '{url}', readiness: {{timeoutSeconds: 1}}}}"), change);
+    }
+
+    /// The command that runs the mounted input.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_benchwright"));
+        command
+            .args(["run", "--status-port", "0", "--mounted"])
+            .arg(self.path("input"))
+            .arg("--results")
+            .arg(self.path("results"))
+            .arg("--termination-log")
+            .arg(self.path("message"))
+            .current_dir(self.path("input"))
+            .env_remove("KUBERNETES_SERVICE_HOST");
+        command
+    }
+
+    pub fn run(&self) -> Output {
+        self.command().output().unwrap()
+    }
+
+    /// The termination message as text.
+    pub fn message(&self) -> String {
+        fs::read_to_string(self.path("message")).unwrap()
+    }
+
+    pub fn envelope(&self) -> Envelope {
+        Envelope::parse(&self.message()).unwrap()
+    }
+}
+
+/// What an operator in a cluster sets.
+pub fn blocked_as_in_a_cluster(run: &mut ResolvedRun) {
+    run.egress = Some(Egress::cluster_default());
+}
+
+/// Every file below a folder.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    entries.flat_map(|it| if it.is_dir() { files(&it) } else { vec![it] }).collect()
+}
+
+/// The head of a request, and the number of the request at the server, from 0.
+type Answer = dyn Fn(usize, &str) -> String + Send + Sync;
+
+/// A server on loopback that closes each connection after its answer.
+#[derive(Clone)]
+pub struct Server {
+    pub port: u16,
+    heads: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    pub fn start(answer: impl Fn(usize, &str) -> String + Send + Sync + 'static) -> Server {
+        Server::at("127.0.0.1:0", answer)
+    }
+
+    pub fn at(address: &str, answer: impl Fn(usize, &str) -> String + Send + Sync + 'static) -> Server {
+        let listener = TcpListener::bind(address).unwrap();
+        let server = Server { port: listener.local_addr().unwrap().port(), heads: Arc::default() };
+        let (heads, answer): (_, Arc<Answer>) = (Arc::clone(&server.heads), Arc::new(answer));
+        // It ends with the process of the tests.
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (heads, answer) = (Arc::clone(&heads), Arc::clone(&answer));
+                // A launcher may leave early.
+                thread::spawn(move || serve(stream.unwrap(), &heads, &*answer).ok());
+            }
+        });
+        server
+    }
+
+    /// A server of one model that answers each prompt with one token.
+    pub fn model() -> Server {
+        Server::start(|_, head| healthy(head))
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The heads of all requests so far.
+    pub fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
+    }
+
+    /// How many prompts came, the readiness probe's included.
+    pub fn prompts(&self) -> usize {
+        self.heads().iter().filter(|it| it.starts_with("POST ")).count()
+    }
+}
+
+/// The answer of a server of one model.
+pub fn healthy(head: &str) -> String {
+    let event = |json: &str| format!("data: {json}\n\n");
+    if head.starts_with("POST ") {
+        let token = event(r#"{"choices":[{"text":"a"}]}"#);
+        let usage = event(r#"{"choices":[],"usage":{"prompt_tokens":20,"completion_tokens":1}}"#);
+        let stream = format!("{token}{usage}{}", event("[DONE]"));
+        return format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{stream}");
+    }
+    if head.starts_with("GET /v1/models") {
+        return json_answer("200 OK", r#"{"object":"list","data":[{"id":"m"}]}"#);
+    }
+    json_answer("404 Not Found", "{}")
+}
+
+pub fn json_answer(status: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    )
+}
+
+fn serve(mut stream: TcpStream, heads: &Mutex<Vec<String>>, answer: &Answer) -> std::io::Result<()> {
+    let mut bytes = Vec::new();
+    let head = loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|it| it.strip_prefix("content-length: ")).unwrap_or("0");
+            if body.len() >= length.parse::<usize>().unwrap() {
+                break head.to_owned();
+            }
+        }
+        let mut piece = [0; 4_096];
+        match stream.read(&mut piece)? {
+            // A connection without a request counts as well.
+            0 if bytes.is_empty() => break String::new(),
+            0 => return Ok(()),
+            read => bytes.extend(&piece[..read]),
+        }
+    };
+    let number = {
+        let mut heads = heads.lock().unwrap();
+        heads.push(head.clone());
+        heads.len() - 1
+    };
+    stream.write_all(answer(number, &head).as_bytes())
+}

@@ -1,0 +1,11 @@
+//! The built binary as a pod runs it: with the input that the operator mounts, against servers of the tests.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod downloads;
+mod earlier_attempt;
+mod egress;
+mod fixture;
+mod leaks;
+mod secrets;
+mod user;
