@@ -2,7 +2,6 @@
 //! pipe; the functions here do not.
 
 use std::{
-    error::Error,
     fmt::Display,
     io::{self, BufWriter, ErrorKind, Write},
 };
@@ -40,39 +39,4 @@ pub fn print_with(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result
 pub fn say(what: impl Display) {
     // A single write, so that lines of several processes do not mix.
     let _ = io::stderr().write_all(format!("{what}\n").as_bytes());
-}
-
-/// The text of an error and of its causes, without causes that the text before already contains.
-pub fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Debug, thiserror::Error)]
-    enum Outer {
-        #[error("no file ({0}); make one")]
-        Named(#[source] io::Error),
-        #[error("no file")]
-        Unnamed(#[source] io::Error),
-    }
-
-    #[test]
-    fn a_cause_is_told_once() {
-        let cause = || io::Error::other("it is gone");
-        assert_eq!(with_causes(&Outer::Named(cause())), "no file (it is gone); make one");
-        assert_eq!(with_causes(&Outer::Unnamed(cause())), "no file: it is gone");
-    }
 }

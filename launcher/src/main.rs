@@ -16,7 +16,8 @@ use std::{
 use clap::{Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use commands::bench;
-use commands::{compare, index, page, plan, plot, profiles, render, run, show, sim, submission, sut};
+use commands::{compare, index, page, plan, plot, profiles, render, run, show, sim, submission, sut, validate};
+use crds::wording::with_causes;
 use launcher::console::{self, PrintError};
 
 /// The commit that this binary was built from, as build.rs found it.
@@ -40,6 +41,8 @@ enum Command {
     Sim(sim::SimArgs),
     /// Answer the samples of MLCommons' own LoadGen over pipes; launcher/bridge/benchwright_sut.py starts this command
     Sut(sut::SutArgs),
+    /// Tell what the operator would say of the BenchmarkRuns in files, without a cluster
+    Validate(validate::ValidateArgs),
     /// Print the profile of a BenchmarkRun as rendered, or the workload that it describes
     Render(render::RenderArgs),
     /// Print what the LoadGen tests of a BenchmarkRun will issue; sends no request
@@ -94,6 +97,7 @@ fn main() -> ExitCode {
         Command::Run(args) => Ok(run::run(&args)),
         Command::Sut(args) => Ok(sut::run(&args)),
         Command::Compare(args) => Ok(compare::run(&args)),
+        Command::Validate(args) => validate::run(&args),
         Command::Plot(args) => Ok(plot::run(&args)),
         #[cfg(target_os = "linux")]
         Command::Bench(args) => bench::run(args).map(status),
@@ -120,6 +124,6 @@ fn status(yes: bool) -> u8 {
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
-    console::say(format_args!("benchwright: {}", console::with_causes(error.as_ref())));
+    console::say(format_args!("benchwright: {}", with_causes(error.as_ref())));
     ExitCode::from(crds::ExitCode::Configuration.code())
 }

@@ -41,6 +41,8 @@ mod repeats;
 mod server_metrics;
 #[path = "cli/sut.rs"]
 mod sut;
+#[path = "cli/validate.rs"]
+mod validate;
 
 use std::{fs, io::Read as _, process::Stdio};
 

@@ -16,3 +16,4 @@ pub(crate) mod show;
 pub(crate) mod sim;
 pub(crate) mod submission;
 pub(crate) mod sut;
+pub(crate) mod validate;

@@ -15,6 +15,9 @@ use super::input_args::InputArgs;
 pub(crate) struct RunArgs {
     #[command(flatten)]
     input: InputArgs,
+    /// The folder that holds run.yaml, spec.yaml and profile.yaml as the operator writes them; for tests
+    #[arg(long, value_name = "DIR", hide = true, conflicts_with_all = ["file", "url", "simulator", "profile"])]
+    mounted: Option<PathBuf>,
     /// The folder in which each run makes a folder of its own [default: results, in a pod /results]
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
@@ -51,6 +54,7 @@ pub(crate) struct RunArgs {
 pub(crate) fn run(args: &RunArgs) -> u8 {
     let options = RunOptions {
         source: args.input.source(),
+        input: args.mounted.clone(),
         local: LocalOptions { repeat: args.repeat, ..args.input.options() },
         results: args.results.clone(),
         no_results: args.no_results,

@@ -100,6 +100,19 @@ fn list(problems: &[String]) -> String {
 }
 
 impl InputError {
+    /// The error as a status may show it: without the text of the profile, which may stand in an object that the readers of the status
+    /// may not read.
+    pub(crate) fn status_message(&self) -> String {
+        match self {
+            InputError::Profile { source_name, cause } => format!(
+                "profile {} cannot be run: {}; the launcher's log names each problem",
+                named(source_name),
+                cause.places()
+            ),
+            error => error.to_string(),
+        }
+    }
+
     /// One field of a BenchmarkRun file that cannot be used.
     pub(super) fn field(path: &Path, field: &str, message: &str) -> Self {
         InputError::Fields { path: path.to_owned(), problems: vec![format!("{field}: {message}")] }

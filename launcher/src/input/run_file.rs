@@ -7,7 +7,7 @@ use std::{
 
 use crds::{
     benchmark_run::{BenchmarkRunSpec, GROUP, Harness, KIND, MAX_NAME_BYTES, PATHS_FROM, VERSION},
-    resolve::{ResolvedRun, RunIdentity, Settings, resolve},
+    resolve::{ResolvedRun, RunIdentity, Settings, generate_name_problem, resolve},
     schema,
     yaml::{self, Document, Node, Problem},
 };
@@ -18,6 +18,10 @@ use super::{InputError, LocalOptions};
 
 /// The largest number of problems in one error. A file with more probably repeats one mistake.
 const MAX_LISTED: usize = 48;
+/// Where kubectl creates an object that names no namespace.
+const DEFAULT_NAMESPACE: &str = "default";
+/// In place of a name that cannot be generated, whose problem is known already.
+const GENERATED: &str = "run";
 
 pub(super) struct RunFile {
     root: Node,
@@ -59,33 +63,14 @@ impl RunFile {
         Ok(RunFile { root, value: checked.value, problems, dropped: checked.dropped, flags: Vec::new() })
     }
 
-    /// Resolves the spec as the operator would.
+    /// Resolves the spec for a run outside of a cluster.
     pub(super) fn resolve(
         &mut self,
         path: &Path,
         options: &LocalOptions,
     ) -> Result<(ResolvedRun, BenchmarkRunSpec), InputError> {
-        let spec = serde_path_to_error::deserialize::<_, BenchmarkRunSpec>(&self.value["spec"]);
-        let spec = match spec {
-            Ok(spec) => spec,
-            Err(error) if self.problems.is_empty() => {
-                return Err(InputError::field(path, &format!("spec.{}", error.path()), &error.inner().to_string()));
-            }
-            Err(_) => return Err(self.take_error(path)),
-        };
-        let identity = RunIdentity {
-            name: self.name().unwrap_or_default(),
-            namespace: String::new(),
-            uid: uuid::Uuid::new_v4().to_string(),
-            attempt: 1,
-            repeat_number: None,
-        };
-        if identity.name.is_empty() {
-            let message = format!(
-                "is missing; name the run, with at most {MAX_NAME_BYTES} letters a-z, digits and dashes, such as chat"
-            );
-            self.add("metadata.name", message);
-        }
+        let spec = self.spec(path)?;
+        let identity = self.identity(String::new());
         for (given, named, path, flag) in [
             (&options.token_file, spec.target.auth.is_some(), "spec.target.auth", "--token-file"),
             (&options.ca_file, spec.target.tls.is_some(), "spec.target.tls", "--ca-file"),
@@ -96,17 +81,63 @@ impl RunFile {
         }
         let mut used = spec.clone();
         used.profile.files.clear();
-        let settings = Settings::local();
-        match resolve(identity, &used, &settings) {
-            Ok(mut run) if self.problems.is_empty() => {
-                run.token_file.clone_from(&options.token_file);
-                run.ca_file.clone_from(&options.ca_file);
-                return Ok((run, spec));
+        let mut run = self.resolved(path, identity, &used, &Settings::local())?;
+        run.token_file.clone_from(&options.token_file);
+        run.ca_file.clone_from(&options.ca_file);
+        Ok((run, spec))
+    }
+
+    /// Resolves the spec as the operator would.
+    pub(super) fn resolve_in_cluster(&mut self, path: &Path) -> Result<(ResolvedRun, BenchmarkRunSpec), InputError> {
+        let spec = self.spec(path)?;
+        let identity = self.identity(self.namespace().unwrap_or(DEFAULT_NAMESPACE).to_owned());
+        let run = self.resolved(path, identity, &spec, &Settings::default())?;
+        Ok((run, spec))
+    }
+
+    fn spec(&mut self, path: &Path) -> Result<BenchmarkRunSpec, InputError> {
+        match serde_path_to_error::deserialize::<_, BenchmarkRunSpec>(&self.value["spec"]) {
+            Ok(spec) => Ok(spec),
+            Err(error) if self.problems.is_empty() => {
+                Err(InputError::field(path, &format!("spec.{}", error.path()), &error.inner().to_string()))
             }
+            Err(_) => Err(self.take_error(path)),
+        }
+    }
+
+    fn resolved(
+        &mut self,
+        path: &Path,
+        identity: RunIdentity,
+        spec: &BenchmarkRunSpec,
+        settings: &Settings,
+    ) -> Result<ResolvedRun, InputError> {
+        match resolve(identity, spec, settings) {
+            Ok(run) if self.problems.is_empty() => return Ok(run),
             Ok(_) => {}
             Err(errors) => errors.into_iter().for_each(|it| self.add(&it.path, it.message)),
         }
         Err(self.take_error(path))
+    }
+
+    /// Who the run is. A name that is missing, or that cannot be generated, becomes a problem.
+    fn identity(&mut self, namespace: String) -> RunIdentity {
+        let text = |key: &str| self.value["metadata"][key].as_str().filter(|it| !it.is_empty()).map(str::to_owned);
+        let mut name = text("name").unwrap_or_default();
+        if let (true, Some(prefix)) = (name.is_empty(), text("generateName")) {
+            // Outside of a cluster nothing is added to it.
+            name = prefix.trim_end_matches('-').to_owned();
+            if let Some(message) = generate_name_problem(&prefix) {
+                self.add("metadata.generateName", message);
+                name = GENERATED.to_owned();
+            }
+        } else if name.is_empty() {
+            let message = format!(
+                "is missing; name the run, with at most {MAX_NAME_BYTES} letters a-z, digits and dashes, such as chat"
+            );
+            self.add("metadata.name", message);
+        }
+        RunIdentity { name, namespace, uid: uuid::Uuid::new_v4().to_string(), attempt: 1, repeat_number: None }
     }
 
     /// The error of a profile that does not fit to the spec, if that is all that is wrong with it: it names the fields of the spec.
@@ -177,11 +208,21 @@ impl RunFile {
         self.value["metadata"]["annotations"][PATHS_FROM].as_str().map(PathBuf::from)
     }
 
-    /// The name of the run, or `generateName`, to which a cluster would add a suffix.
-    fn name(&self) -> Option<String> {
+    /// The name of the run, or `generateName`, to which a cluster adds a suffix; empty if it has neither.
+    pub(super) fn name(&self) -> &str {
         let metadata = &self.value["metadata"];
-        let generated = || metadata["generateName"].as_str().map(|it| it.trim_end_matches('-').to_owned());
-        metadata["name"].as_str().map(str::to_owned).or_else(generated)
+        let names = ["name", "generateName"].into_iter().filter_map(|it| metadata[it].as_str());
+        names.into_iter().find(|it| !it.is_empty()).unwrap_or_default()
+    }
+
+    /// Whether a cluster chooses the name of the run.
+    pub(super) fn is_generated(&self) -> bool {
+        self.value["metadata"]["name"].as_str().is_none_or(str::is_empty)
+    }
+
+    /// The namespace that the file names.
+    pub(super) fn namespace(&self) -> Option<&str> {
+        self.value["metadata"]["namespace"].as_str().filter(|it| !it.is_empty())
     }
 
     /// Adds a problem with a field, unless the field or a part of it already has one, which may be its cause.

@@ -1,0 +1,254 @@
+//! [I/O] Checks the BenchmarkRuns of files as the operator would, where there is no cluster.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use crds::{
+    any_value,
+    benchmark_run::{BenchmarkRunSpec, GROUP, KIND, KeyRef},
+    resolve::{ProfileSource, ResolvedRun},
+    wording::quoted,
+    yaml::{self, Problem},
+};
+use serde_json::Value;
+use workload_profiles::{Notice, ProfileError};
+
+use super::{InputError, read, run_file::RunFile};
+
+/// The most documents of a file: each of them is read by a parser of its own.
+const MAX_DOCUMENTS: usize = 1_000;
+/// Standard input on a command line, its path, and how messages call it.
+const STDIN: (&str, &str, &str) = ("-", "/dev/stdin", "stdin");
+
+/// A BenchmarkRun of a file, or a file that cannot be read.
+#[derive(Debug)]
+pub struct CheckedRun {
+    /// The file that holds it.
+    pub file: PathBuf,
+    /// Its name, or its `generateName`; empty if it has neither.
+    pub name: String,
+    /// Keys that would be ignored or changed, and what could not be checked.
+    pub notices: Vec<Notice>,
+    /// Why the operator would not start it.
+    pub error: Option<InputError>,
+}
+
+/// Checks all BenchmarkRuns of the files. A file may hold several documents of any kind, such as the output of kustomize; profiles are
+/// taken from the ConfigMaps among them. `strict`: refuses profiles with keys that would be ignored or changed.
+pub fn check_files(files: &[PathBuf], strict: bool) -> Vec<CheckedRun> {
+    let mut objects = Objects::default();
+    let mut checked = Vec::new();
+    for file in files {
+        let (path, shown) = if file == Path::new(STDIN.0) {
+            (Path::new(STDIN.1), Path::new(STDIN.2))
+        } else {
+            (file.as_path(), file.as_path())
+        };
+        if let Err(error) = objects.add(path, shown) {
+            let (file, name) = (shown.to_owned(), String::new());
+            checked.push(CheckedRun { file, name, notices: Vec::new(), error: Some(error) });
+        }
+    }
+    let mut names = BTreeSet::new();
+    for document in &objects.runs {
+        checked.push(objects.check(document, strict, &mut names));
+    }
+    checked
+}
+
+/// A document of a file. Its text begins with as many empty lines as stand before it, so that places are those in the file.
+struct Document {
+    file: PathBuf,
+    text: String,
+}
+
+struct ConfigMap {
+    name: String,
+    namespace: Option<String>,
+    data: Value,
+    binary_data: Value,
+}
+
+#[derive(Default)]
+struct Objects {
+    runs: Vec<Document>,
+    config_maps: Vec<ConfigMap>,
+}
+
+impl Objects {
+    fn add(&mut self, path: &Path, file: &Path) -> Result<(), InputError> {
+        let syntax = |message: String| InputError::Syntax { path: file.to_owned(), message };
+        let texts = documents(&read(path)?);
+        if texts.len() > MAX_DOCUMENTS {
+            let message = format!("holds {} documents; give at most {MAX_DOCUMENTS} in a file", texts.len());
+            return Err(syntax(message));
+        }
+        for text in texts {
+            let read = yaml::read(&text).map_err(|problem: Problem| syntax(problem.to_string()))?;
+            let Some(root) = read.map(|it| it.root) else { continue };
+            let word = |key: &str| root.get(key).and_then(|it| it.value.text()).unwrap_or_default();
+            let ours = word("apiVersion").starts_with(&format!("{GROUP}/"));
+            match word("kind") {
+                // A list may hold runs, and is refused.
+                KIND | "List" => self.runs.push(Document { file: file.to_owned(), text }),
+                _ if ours => self.runs.push(Document { file: file.to_owned(), text }),
+                "ConfigMap" => {
+                    let whole = root.to_json();
+                    let named = |key: &str| whole["metadata"][key].as_str().map(str::to_owned);
+                    self.config_maps.push(ConfigMap {
+                        name: named("name").unwrap_or_default(),
+                        namespace: named("namespace"),
+                        data: whole["data"].clone(),
+                        binary_data: whole["binaryData"].clone(),
+                    });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn check(
+        &self,
+        Document { file, text }: &Document,
+        strict: bool,
+        names: &mut BTreeSet<(Option<String>, String)>,
+    ) -> CheckedRun {
+        let mut run = match RunFile::parse(file, text) {
+            Ok(run) => run,
+            Err(error) => {
+                let name = String::new();
+                return CheckedRun { file: file.clone(), name, notices: Vec::new(), error: Some(error) };
+            }
+        };
+        let name = run.name().to_owned();
+        let mut notices =
+            run.dropped.iter().map(|it| Notice { path: it.path.clone(), message: it.message.clone() }).collect();
+        let known = !run.is_generated() && !names.insert((run.namespace().map(str::to_owned), name.clone()));
+        let error = self.refusal(file, &mut run, strict, &mut notices).err().or_else(|| {
+            let message = format!("is {}, as in a document before; give each run a name of its own", quoted(&name));
+            known.then(|| InputError::field(file, "metadata.name", &message))
+        });
+        CheckedRun { file: file.clone(), name, notices, error }
+    }
+
+    /// What the operator would do with the run until it creates the first object.
+    fn refusal(
+        &self,
+        file: &Path,
+        run: &mut RunFile,
+        strict: bool,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), InputError> {
+        let (resolved, spec) = run.resolve_in_cluster(file)?;
+        let namespace = run.namespace().map(str::to_owned);
+        self.check_files_of_profile(file, &spec, namespace.as_deref(), notices)?;
+        let profile_error = |cause| InputError::Profile { source_name: resolved.profile_source.clone(), cause };
+        let template = match ProfileSource::from_spec(&spec) {
+            ProfileSource::Inline(text) => text,
+            ProfileSource::Shipped(name) => {
+                workload_profiles::shipped(resolved.harness, &name).map_err(profile_error)?.to_owned()
+            }
+            ProfileSource::ConfigMap(key) => {
+                match self.value(file, "spec.profile.configMapRef", &key, namespace.as_deref())? {
+                    Some(Some(text)) => text,
+                    Some(None) => {
+                        let message = format!("{} is binary; put the profile's text under data", quoted(&key.key));
+                        return Err(InputError::field(file, "spec.profile.configMapRef.key", &message));
+                    }
+                    None => {
+                        notices.push(not_given("spec.profile.configMapRef", &key));
+                        return Ok(());
+                    }
+                }
+            }
+        };
+        let prepared = prepare(&resolved, &spec, &template)
+            .map_err(|cause| run.error_of_spec(file, &cause).unwrap_or_else(|| profile_error(cause)))?;
+        if strict && !prepared.is_empty() {
+            let notices = prepared.iter().map(ToString::to_string).collect();
+            return Err(InputError::Strict { source_name: resolved.profile_source.clone(), notices });
+        }
+        notices.extend(prepared);
+        Ok(())
+    }
+
+    fn check_files_of_profile(
+        &self,
+        file: &Path,
+        spec: &BenchmarkRunSpec,
+        namespace: Option<&str>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), InputError> {
+        for (index, named) in spec.profile.files.iter().enumerate() {
+            let Some(key) = &named.config_map_ref else { continue };
+            let field = format!("spec.profile.files[{index}].configMapRef");
+            if self.value(file, &field, key, namespace)?.is_none() {
+                notices.push(not_given(&field, key));
+            }
+        }
+        Ok(())
+    }
+
+    /// The value under a key of a ConfigMap: `None` if the files do not hold the ConfigMap, `Some(None)` if the value is binary.
+    fn value(
+        &self,
+        file: &Path,
+        field: &str,
+        key: &KeyRef,
+        namespace: Option<&str>,
+    ) -> Result<Option<Option<String>>, InputError> {
+        let same = |it: &&ConfigMap| {
+            it.name == key.name && it.namespace.as_deref().is_none_or(|it| namespace.is_none_or(|own| own == it))
+        };
+        let Some(found) = self.config_maps.iter().find(same) else { return Ok(None) };
+        if let Some(text) = found.data[&key.key].as_str() {
+            return Ok(Some(Some(text.to_owned())));
+        }
+        if found.binary_data[&key.key].is_string() {
+            return Ok(Some(None));
+        }
+        let keys = [&found.data, &found.binary_data].into_iter().filter_map(Value::as_object).flat_map(|it| it.keys());
+        let keys: Vec<String> = keys.map(|it| quoted(it)).collect();
+        let message = format!(
+            "ConfigMap {} has no key {}; it has {}, write the name of one",
+            quoted(&key.name),
+            quoted(&key.key),
+            if keys.is_empty() { "none".to_owned() } else { keys.join(", ") }
+        );
+        Err(InputError::field(file, &format!("{field}.key"), &message))
+    }
+}
+
+/// The notices of a profile that can be run.
+fn prepare(resolved: &ResolvedRun, spec: &BenchmarkRunSpec, template: &str) -> Result<Vec<Notice>, ProfileError> {
+    let variables = workload_profiles::variables(resolved, &spec.profile.variables)?;
+    let overrides = any_value::texts(&spec.profile.overrides);
+    Ok(workload_profiles::prepare(resolved, template, &variables, &overrides)?.notices)
+}
+
+fn not_given(field: &str, key: &KeyRef) -> Notice {
+    let message =
+        format!("ConfigMap {} is in none of the files, so that its content was not checked", quoted(&key.name));
+    Notice { path: field.to_owned(), message }
+}
+
+/// The documents of a text. A line that begins with `---` begins one, also inside of a block of text.
+fn documents(text: &str) -> Vec<String> {
+    let (mut found, mut current, mut has_content) = (Vec::new(), String::new(), false);
+    for (number, line) in text.lines().enumerate() {
+        let begins = line.strip_prefix("---").is_some_and(|it| it.is_empty() || it.starts_with([' ', '\t', '\r']));
+        if begins && has_content {
+            found.push(std::mem::replace(&mut current, "\n".repeat(number)));
+            has_content = false;
+        }
+        let content = if begins { &line[3..] } else { line }.trim();
+        has_content |= !content.is_empty() && !content.starts_with(['#', '%']);
+        current.push_str(line);
+        current.push('\n');
+    }
+    found.extend(has_content.then_some(current));
+    found
+}

@@ -1,0 +1,128 @@
+//! `benchwright validate`: what it prints of files with Kubernetes objects, and its exit code.
+
+use super::*;
+
+const RUN: &str = "apiVersion: benchwright.dev/v1alpha1\nkind: BenchmarkRun\n";
+
+fn run(metadata: &str, spec: &str) -> String {
+    format!("{RUN}metadata: {{{metadata}}}\nspec: {{{spec}}}\n")
+}
+
+#[test]
+fn every_run_of_every_document_is_told_apart() {
+    let folder = Folder::new();
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: gateway}\n";
+    let good =
+        run("name: good", "target: {serviceRef: {name: gateway, port: 80}, auth: {secretKeyRef: {name: a, key: b}}}");
+    let bad = run("name: bad", "target: {url: 'ftp://h'}, seed: many");
+    folder.write("all.yaml", &format!("# Two runs.\n---\n{service}---\n{good}--- # the second\n{bad}"));
+    let told = folder.benchwright(&["validate", "all.yaml"]).assert().code(10);
+    let told = told.stdout(predicate::eq("all.yaml: good: can be run\n"));
+    // The places are those of the file.
+    let stderr = predicate::str::contains("all.yaml: bad cannot be run:").and(predicate::str::contains("line 15"));
+    told.stderr(stderr.and(predicate::str::contains("spec.target.url")).and(predicate::str::contains("spec.seed")));
+    folder.write("good.yaml", &good);
+    folder.benchwright(&["validate", "good.yaml"]).assert().success();
+    folder.benchwright(&["validate", "-"]).write_stdin(good).assert().success().stdout("stdin: good: can be run\n");
+    folder.write("service.yaml", service);
+    let none = "none of the files has a BenchmarkRun";
+    folder.benchwright(&["validate", "service.yaml"]).assert().code(10).stderr(predicate::str::contains(none));
+    let missing = predicate::str::contains("cannot read nowhere.yaml");
+    folder.benchwright(&["validate", "good.yaml", "nowhere.yaml"]).assert().code(10).stderr(missing);
+}
+
+#[test]
+fn a_profile_is_read_from_a_config_map_of_the_files() {
+    let folder = Folder::new();
+    let chat = run("name: chat", "target: {simulator: {}}, profile: {configMapRef: {name: chat-1, key: p.yaml}}");
+    folder.write("run.yaml", &chat);
+    let unknown = "note: run.yaml: chat: spec.profile.configMapRef: ConfigMap \"chat-1\" is in none of the files";
+    folder.benchwright(&["validate", "run.yaml"]).assert().success().stderr(predicate::str::contains(unknown));
+    let map = |key: &str, rate: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: chat-1}}\ndata:\n  {key}: |\n    data: {{type: mock}}\n    load: {{type: constant, stages: [{{rate: {rate}, duration: 5}}]}}\n"
+        )
+    };
+    for (key, rate, said) in [
+        ("p.yaml", "2", None),
+        ("p.yaml", "-2", Some("load.stages[0].rate")),
+        ("q.yaml", "2", Some("ConfigMap \"chat-1\" has no key \"p.yaml\"; it has \"q.yaml\"")),
+    ] {
+        folder.write("map.yaml", &map(key, rate));
+        let told = folder.benchwright(&["validate", "map.yaml", "run.yaml"]).assert();
+        match said {
+            None => told.success().stdout("run.yaml: chat: can be run\n").stderr(""),
+            Some(said) => told.code(10).stderr(predicate::str::contains(said)),
+        };
+    }
+}
+
+#[test]
+fn a_name_that_the_api_server_makes_has_to_fit_too() {
+    let folder = Folder::new();
+    let simulator = "target: {simulator: {}}";
+    let longest = format!("{}-", "c".repeat(40));
+    for (prefix, fits) in [("chat-", true), (longest.as_str(), true), ("Chat-", false), (&format!("c{longest}"), false)]
+    {
+        folder.write("run.yaml", &run(&format!("generateName: {prefix}"), simulator));
+        let told = folder.benchwright(&["validate", "run.yaml"]).assert();
+        match fits {
+            true => told.success().stdout(predicate::str::contains(format!("{prefix}: can be run"))),
+            false => told.code(10).stderr(
+                predicate::str::contains("metadata.generateName, line 3")
+                    .and(predicate::str::contains("at most 41 letters")),
+            ),
+        };
+        // As without a cluster.
+        let told = folder.benchwright(&["render", "-f", "run.yaml"]).assert();
+        let _ =
+            if fits { told.success() } else { told.code(10).stderr(predicate::str::contains("metadata.generateName")) };
+    }
+    // Each has a name of its own, although the file has it twice. A name that is given is one run.
+    for (metadata, code) in [("generateName: chat-", 0), ("name: chat", 10)] {
+        let one = run(metadata, simulator);
+        folder.write("two.yaml", &format!("{one}---\n{one}"));
+        folder.benchwright(&["validate", "two.yaml"]).assert().code(code);
+    }
+    folder.write("list.yaml", "apiVersion: v1\nkind: List\nitems: []\n");
+    folder.benchwright(&["validate", "list.yaml"]).assert().code(10).stderr(predicate::str::contains("kind \"List\""));
+}
+
+#[test]
+fn keys_that_would_be_ignored_are_notes_and_errors_with_strict() {
+    let folder = Folder::new();
+    let lengths = "min: 20, max: 60, mean: 40";
+    let profile = format!(
+        "data: {{type: random, input_distribution: {{{lengths}, std: 5}}, output_distribution: {{{lengths}}}}}, \
+         load: {{type: constant, stages: [{{rate: 2, duration: 5}}]}}"
+    );
+    folder.write(
+        "run.yaml",
+        &run("name: chat", &format!("target: {{simulator: {{}}}}, profile: {{inline: \"{{{profile}}}\"}}")),
+    );
+    folder
+        .benchwright(&["validate", "run.yaml"])
+        .assert()
+        .success()
+        .stderr(predicate::str::contains("input_distribution.std"));
+    folder
+        .benchwright(&["validate", "--strict", "run.yaml"])
+        .assert()
+        .code(10)
+        .stderr(predicate::str::contains("input_distribution.std"));
+}
+
+#[test]
+fn the_examples_for_git_can_be_run() {
+    let folder = Folder::new();
+    folder.write("hook.yaml", include_str!("../../../examples/gitops/argocd-hook.yaml"));
+    let profile: String = include_str!("../../../examples/gitops/kustomize/chat.yaml")
+        .lines()
+        .map(|line| format!("    {line}\n"))
+        .collect();
+    let map = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: chat}}\ndata:\n  chat.yaml: |\n{profile}");
+    let run = include_str!("../../../examples/gitops/kustomize/run.yaml");
+    folder.write("built.yaml", &format!("{map}---\n{run}"));
+    let both = "hook.yaml: after-sync: can be run\nbuilt.yaml: chat: can be run\n";
+    folder.benchwright(&["validate", "hook.yaml", "built.yaml"]).assert().success().stdout(both).stderr("");
+}
