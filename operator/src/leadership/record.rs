@@ -1,0 +1,146 @@
+//! What a Lease says, and what a replica without it does next. Pure.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::{
+    api::coordination::v1::{Lease, LeaseSpec},
+    apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
+};
+use tokio::time::Instant;
+
+use super::{Candidate, LEASE};
+
+/// What a replica that does not lead does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// There is no lease: create it, which does not take it yet.
+    Create,
+    /// The lease is free, or has expired: take it.
+    Take,
+    /// Another replica holds it, or it has just been created.
+    Wait,
+}
+
+/// What a replica has seen of a lease, and since when it has not changed.
+#[derive(Debug, Default)]
+pub struct Observed(Option<Seen>);
+
+#[derive(Debug)]
+struct Seen {
+    record: Option<LeaseSpec>,
+    since: Instant,
+}
+
+impl Observed {
+    /// Compares the lease with what was seen before.
+    pub fn look(&mut self, lease: Option<&Lease>, now: Instant) -> Step {
+        let Some(lease) = lease else {
+            self.0 = None;
+            return Step::Create;
+        };
+        let record = lease.spec.clone();
+        let since = match &self.0 {
+            Some(seen) if seen.record == record => seen.since,
+            _ => now,
+        };
+        self.0 = Some(Seen { record, since });
+        let free = holder(lease).is_none();
+        if free || self.free_in(now) == Some(Duration::ZERO) { Step::Take } else { Step::Wait }
+    }
+
+    /// How long until the lease expires if it does not change; `None` before it was seen.
+    pub fn free_in(&self, now: Instant) -> Option<Duration> {
+        let Seen { record, since } = self.0.as_ref()?;
+        let seconds = record.as_ref().and_then(|it| it.lease_duration_seconds);
+        let lasts = seconds.and_then(|it| u64::try_from(it).ok()).map_or(LEASE, Duration::from_secs);
+        Some((*since + lasts).saturating_duration_since(now))
+    }
+}
+
+/// Who holds a lease; `None` if it was given back.
+pub fn holder(lease: &Lease) -> Option<&str> {
+    lease.spec.as_ref()?.holder_identity.as_deref().filter(|it| !it.is_empty())
+}
+
+/// A new lease.
+pub fn first(candidate: &Candidate, now: Timestamp) -> Lease {
+    let metadata = ObjectMeta { name: Some(candidate.lease.clone()), ..ObjectMeta::default() };
+    taken(Lease { metadata, spec: None }, &candidate.identity, now)
+}
+
+/// A lease with another holder. Its resource version makes the API server refuse it if another replica was faster.
+pub fn taken(lease: Lease, identity: &str, now: Timestamp) -> Lease {
+    let before = lease.spec.unwrap_or_default();
+    let transitions = before.lease_transitions.map_or(0, |it| it.saturating_add(1));
+    let spec = LeaseSpec {
+        holder_identity: Some(identity.to_owned()),
+        lease_duration_seconds: Some(i32::try_from(LEASE.as_secs()).unwrap_or(i32::MAX)),
+        acquire_time: Some(MicroTime(now)),
+        renew_time: Some(MicroTime(now)),
+        lease_transitions: Some(transitions),
+        ..before
+    };
+    Lease { spec: Some(spec), ..lease }
+}
+
+/// The same lease, renewed.
+pub fn renewed(lease: Lease, now: Timestamp) -> Lease {
+    let spec = LeaseSpec { renew_time: Some(MicroTime(now)), ..lease.spec.unwrap_or_default() };
+    Lease { spec: Some(spec), ..lease }
+}
+
+/// The same lease, without a holder.
+pub fn released(lease: Lease, now: Timestamp) -> Lease {
+    let spec = LeaseSpec { holder_identity: Some(String::new()), ..lease.spec.unwrap_or_default() };
+    renewed(Lease { spec: Some(spec), ..lease }, now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(identity: &str) -> Candidate {
+        Candidate { namespace: "ops".into(), lease: "operator".into(), identity: identity.into() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_is_taken_when_it_has_not_changed_for_its_duration() {
+        let (mut observed, began) = (Observed::default(), Instant::now());
+        let at = |seconds| began + Duration::from_secs(seconds);
+        assert_eq!(observed.look(None, began), Step::Create, "there is none");
+
+        // Its times are those of a clock that is years behind.
+        let lease = first(&candidate("a"), Timestamp::UNIX_EPOCH);
+        assert_eq!(observed.look(Some(&lease), at(0)), Step::Wait);
+        assert_eq!(observed.look(Some(&lease), at(14)), Step::Wait);
+        assert_eq!(observed.free_in(at(14)), Some(Duration::from_secs(1)));
+        let lease = renewed(lease, Timestamp::from_second(1).unwrap());
+        assert_eq!(observed.look(Some(&lease), at(15)), Step::Wait, "it was renewed");
+        assert_eq!(observed.look(Some(&lease), at(29)), Step::Wait);
+        assert_eq!(observed.look(Some(&lease), at(30)), Step::Take);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_that_was_given_back_is_taken_at_once_and_one_that_is_created_again_is_waited_for() {
+        let (mut observed, began) = (Observed::default(), Instant::now());
+        let lease = first(&candidate("a"), Timestamp::UNIX_EPOCH);
+        assert_eq!(observed.look(Some(&lease), began), Step::Wait);
+        assert_eq!(observed.look(Some(&released(lease.clone(), Timestamp::UNIX_EPOCH)), began), Step::Take);
+
+        assert_eq!(observed.look(Some(&lease), began), Step::Wait);
+        assert_eq!(observed.look(None, began + LEASE), Step::Create);
+        assert_eq!(observed.look(Some(&lease), began + LEASE), Step::Wait, "the holder may not know yet");
+        assert_eq!(observed.look(Some(&lease), began + LEASE * 2), Step::Take);
+    }
+
+    #[test]
+    fn each_change_of_the_holder_is_counted() {
+        let lease = first(&candidate("a"), Timestamp::UNIX_EPOCH);
+        let next = taken(lease.clone(), "b", Timestamp::UNIX_EPOCH);
+        let spec = |lease: &Lease| lease.spec.clone().unwrap();
+        assert_eq!((spec(&lease).lease_transitions, spec(&next).lease_transitions), (Some(0), Some(1)));
+        assert_eq!((holder(&next), spec(&next).lease_duration_seconds), (Some("b"), Some(15)));
+        assert_eq!(holder(&released(next, Timestamp::UNIX_EPOCH)), None);
+    }
+}
