@@ -1,0 +1,117 @@
+//! [I/O] Traces, where they are asked for: each turn of a run is a trace, which goes to a collector by OTLP over HTTP.
+//!
+//! Without an endpoint no span is made. A collector that is down or slow delays nothing: a turn only puts its spans into a
+//! bounded queue, one task sends them, and what the queue cannot take is lost and counted. Spans hold names, codes and
+//! phases, and never a body, a header or a message of the API server.
+
+mod endpoint;
+mod http;
+mod queue;
+mod spans;
+
+use std::{sync::Arc, time::Duration};
+
+use opentelemetry::{KeyValue, trace::TracerProvider as _};
+use opentelemetry_otlp::{ExporterBuildError, Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
+use opentelemetry_sdk::{
+    Resource,
+    trace::{SdkTracer, SdkTracerProvider, SpanExporter as _},
+};
+use tokio::{task::JoinHandle, time::timeout};
+use tracing::{Metadata, Subscriber, level_filters::LevelFilter, subscriber::Interest, warn};
+use tracing_subscriber::{Layer, filter::dynamic_filter_fn, registry::LookupSpan};
+
+use self::queue::{Outlet, queue};
+use crate::{metrics::Metrics, plan::meta};
+
+pub use endpoint::{Endpoint, EndpointError, endpoint};
+pub use spans::{TARGET, turn};
+pub(crate) use spans::{after, answered, before, deleted, request, step, wrote};
+
+const SERVICE_NAME: &str = "OTEL_SERVICE_NAME";
+
+/// Makes spans, and keeps them until [`Traces::start`].
+pub struct Traces {
+    provider: SdkTracerProvider,
+    tracer: SdkTracer,
+    exporter: SpanExporter,
+    outlet: Outlet,
+}
+
+impl Traces {
+    /// Reads headers, sampling and further attributes of the operator from OpenTelemetry's environment variables.
+    ///
+    /// # Errors
+    /// When the exporter cannot be built.
+    pub fn new(endpoint: &Endpoint) -> Result<Self, ExporterBuildError> {
+        let mut exporter = SpanExporter::builder()
+            .with_http()
+            .with_http_client(http::Post::new())
+            .with_endpoint(endpoint.as_str())
+            .with_protocol(Protocol::HttpBinary)
+            .build()?;
+        let mut resource =
+            Resource::builder().with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")));
+        if std::env::var_os(SERVICE_NAME).is_none() {
+            resource = resource.with_service_name(meta::MANAGER);
+        }
+        if let Ok(host) = std::env::var("HOSTNAME") {
+            resource = resource.with_attribute(KeyValue::new("service.instance.id", host));
+        }
+        let resource = resource.build();
+        exporter.set_resource(&resource);
+        let (inlet, outlet) = queue();
+        let provider = SdkTracerProvider::builder().with_resource(resource).with_span_processor(inlet).build();
+        let tracer = provider.tracer(meta::MANAGER);
+        Ok(Traces { provider, tracer, exporter, outlet })
+    }
+
+    /// The layer that makes spans of turns, and of what happens in a turn. Requests of watches, of the lease and of events
+    /// happen in none.
+    pub fn layer<S>(&self) -> impl Layer<S> + use<S>
+    where
+        S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
+    {
+        let is_ours = |it: &Metadata<'_>| it.is_span() && it.target() == TARGET;
+        let filter = dynamic_filter_fn(move |metadata, context| {
+            is_ours(metadata) && (metadata.name() == spans::TURN || context.lookup_current().is_some())
+        });
+        tracing_opentelemetry::layer()
+            .with_tracer(self.tracer.clone())
+            // Nothing else reads OpenTelemetry's own context.
+            .with_context_activation(false)
+            .with_location(false)
+            .with_target(false)
+            .with_threads(false)
+            .with_tracked_inactivity(false)
+            .with_filter(
+                filter
+                    .with_callsite_filter(move |it| if is_ours(it) { Interest::sometimes() } else { Interest::never() })
+                    .with_max_level_hint(LevelFilter::INFO),
+            )
+    }
+
+    /// Starts the task that sends spans.
+    pub fn start(self, metrics: Arc<Metrics>) -> Sending {
+        let task = tokio::spawn(self.outlet.send(self.exporter, metrics));
+        Sending { provider: self.provider, task }
+    }
+}
+
+/// The task that sends spans.
+pub struct Sending {
+    provider: SdkTracerProvider,
+    task: JoinHandle<()>,
+}
+
+impl Sending {
+    /// Takes no more spans, and sends those that wait, for at most `limit`. What is left then is lost.
+    pub async fn end(mut self, limit: Duration) {
+        // Closes the queue. An error means that it is closed already.
+        let _ = self.provider.shutdown();
+        if timeout(limit, &mut self.task).await.is_err() {
+            self.task.abort();
+            warn!(?limit, "the last traces could not be sent in time and are lost");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! [I/O] The queue between turns and the collector. OpenTelemetry's own one has a thread that sleeps and waits for the
+//! collector without a limit, and does not say how many spans it lost.
+
+use std::{
+    mem,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use opentelemetry::Context;
+use opentelemetry_sdk::{
+    error::OTelSdkResult,
+    trace::{Span, SpanData, SpanExporter, SpanProcessor},
+};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout},
+};
+use tracing::warn;
+
+use crate::metrics::Metrics;
+
+/// The most spans that wait: those of some 100 turns, or about 2 MB. Further ones are lost.
+const MAX_WAITING: usize = 2_048;
+/// The most spans in one request.
+const MAX_BATCH: usize = 512;
+/// How long spans wait for others that go with them.
+const GATHER: Duration = Duration::from_secs(2);
+/// The longest request, with its repetitions.
+const EXPORT_LIMIT: Duration = Duration::from_secs(10);
+/// The log says no more often that spans were lost.
+const REPORT_INTERVAL: Duration = Duration::from_secs(300);
+
+/// An empty queue.
+pub(super) fn queue() -> (Inlet, Outlet) {
+    let (sender, spans) = mpsc::channel(MAX_WAITING);
+    let refused = Arc::<AtomicU64>::default();
+    (Inlet { sender: Mutex::new(Some(sender)), refused: Arc::clone(&refused) }, Outlet { spans, refused })
+}
+
+/// Takes spans that have ended. Never waits.
+#[derive(Debug)]
+pub(super) struct Inlet {
+    /// `None` after the end.
+    sender: Mutex<Option<mpsc::Sender<SpanData>>>,
+    /// Spans that the queue could not take.
+    refused: Arc<AtomicU64>,
+}
+
+impl Inlet {
+    fn close(&self) {
+        self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+impl SpanProcessor for Inlet {
+    fn on_start(&self, _: &mut Span, _: &Context) {}
+
+    fn on_end(&self, span: SpanData) {
+        // The lock is held for a moment only: the sender does not wait.
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        if span.span_context.is_sampled() && sender.as_ref().is_some_and(|it| it.try_send(span).is_err()) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        Ok(())
+    }
+
+    fn shutdown_with_timeout(&self, _: Duration) -> OTelSdkResult {
+        self.close();
+        Ok(())
+    }
+}
+
+/// Gives spans to the collector.
+pub(super) struct Outlet {
+    spans: mpsc::Receiver<SpanData>,
+    refused: Arc<AtomicU64>,
+}
+
+impl Outlet {
+    /// Sends all spans until the queue is closed and empty.
+    pub(super) async fn send(mut self, exporter: impl SpanExporter, metrics: Arc<Metrics>) {
+        let mut losses = Losses { metrics, unreported: 0, reported: None };
+        loop {
+            let batch = self.next_batch().await;
+            if batch.is_empty() {
+                return;
+            }
+            let count = batch.len() as u64;
+            let sent = timeout(EXPORT_LIMIT, exporter.export(batch)).await;
+            let refused = self.refused.swap(0, Ordering::Relaxed);
+            match sent {
+                Ok(Ok(())) if refused == 0 => {}
+                Ok(Ok(())) => losses.add(refused, "the collector is too slow"),
+                // The text has no words of the collector.
+                Ok(Err(error)) => losses.add(refused + count, &error.to_string()),
+                Err(_) => losses.add(refused + count, "the collector does not answer"),
+            }
+        }
+    }
+
+    /// The next spans, at most [`MAX_BATCH`]; none at the end.
+    async fn next_batch(&mut self) -> Vec<SpanData> {
+        let mut batch = Vec::new();
+        self.spans.recv_many(&mut batch, MAX_BATCH).await;
+        let others = async {
+            loop {
+                let room = MAX_BATCH - batch.len();
+                if room == 0 || self.spans.recv_many(&mut batch, room).await == 0 {
+                    return;
+                }
+            }
+        };
+        // The time is over when no further span has come; `recv_many` loses none then.
+        let _ = timeout(GATHER, others).await;
+        batch
+    }
+}
+
+/// Spans that were lost.
+struct Losses {
+    metrics: Arc<Metrics>,
+    unreported: u64,
+    reported: Option<Instant>,
+}
+
+impl Losses {
+    fn add(&mut self, count: u64, error: &str) {
+        self.metrics.spans_dropped(count);
+        self.unreported += count;
+        if self.reported.is_none_or(|it| it.elapsed() >= REPORT_INTERVAL) {
+            let spans = mem::take(&mut self.unreported);
+            warn!(spans, error, "traces were lost; the operator goes on without them");
+            self.reported = Some(Instant::now());
+        }
+    }
+}

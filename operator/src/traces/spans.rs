@@ -1,0 +1,188 @@
+//! The spans of a turn and what they say. A span is made only in a turn, and only where traces are asked for.
+
+use std::cell::RefCell;
+
+use crds::{BenchmarkRun, status::Phase};
+use http::Method;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::runtime::controller::Action;
+use tokio::task_local;
+use tracing::{Instrument as _, Span, field::Empty, info_span};
+
+use crate::error::Error;
+
+/// The target of all spans, which no log line has.
+pub const TARGET: &str = "benchwright_turns";
+/// The name of the span of a turn.
+pub(super) const TURN: &str = "turn";
+const ERROR: &str = "ERROR";
+
+task_local! {
+    /// What a turn has done so far.
+    static FACTS: RefCell<Facts>;
+}
+
+#[derive(Debug, Default)]
+struct Facts {
+    before: Option<&'static str>,
+    after: Option<&'static str>,
+    is_deleted: bool,
+    /// Each verb and resource once, so that there are at most as many as the operator has rights.
+    writes: Vec<String>,
+}
+
+/// Runs a turn in a span of its own, which is the root of a trace.
+///
+/// # Errors
+/// Those of the turn.
+pub async fn turn(run: &ObjectMeta, work: impl Future<Output = Result<Action, Error>>) -> Result<Action, Error> {
+    let span = info_span!(
+        target: TARGET,
+        parent: None,
+        "turn",
+        k8s.namespace.name = run.namespace,
+        benchwright.run.name = run.name,
+        benchwright.run.uid = run.uid,
+        benchwright.phase.before = Empty,
+        benchwright.phase.after = Empty,
+        benchwright.outcome = Empty,
+        benchwright.writes = Empty,
+        otel.status_code = Empty,
+    );
+    if span.is_disabled() {
+        return work.await;
+    }
+    let noted = async {
+        let done = work.await;
+        FACTS.with(|facts| facts.borrow().record(&done));
+        done
+    };
+    FACTS.scope(RefCell::default(), noted).instrument(span).await
+}
+
+impl Facts {
+    fn record(&self, done: &Result<Action, Error>) {
+        let span = Span::current();
+        span.record("benchwright.phase.before", self.before);
+        span.record("benchwright.phase.after", self.after);
+        span.record("benchwright.writes", self.writes.join(", "));
+        match done {
+            Ok(_) => span.record("benchwright.outcome", if self.is_deleted { "deleted" } else { "done" }),
+            // The text of an error has words of the API server.
+            Err(error) => span.record("benchwright.outcome", error.category()).record("otel.status_code", ERROR),
+        };
+    }
+}
+
+fn note(note: impl FnOnce(&mut Facts)) {
+    // An error means that no turn is traced here.
+    let _ = FACTS.try_with(|facts| note(&mut facts.borrow_mut()));
+}
+
+/// Notes the run that a turn begins with.
+pub(crate) fn before(run: &BenchmarkRun) {
+    note(|it| it.before = it.before.or(phase(run)));
+}
+
+/// Notes the run that a turn has written.
+pub(crate) fn after(run: &BenchmarkRun) {
+    note(|it| it.after = phase(run));
+}
+
+/// Notes that the run of the turn was deleted.
+pub(crate) fn deleted() {
+    note(|it| it.is_deleted = true);
+}
+
+/// Notes a write to the API server, whatever its answer.
+pub(crate) fn wrote(verb: &str, resource: &str) {
+    note(|it| {
+        let write = format!("{verb} {resource}");
+        if !it.writes.contains(&write) {
+            it.writes.push(write);
+        }
+    });
+}
+
+fn phase(run: &BenchmarkRun) -> Option<&'static str> {
+    Some(run.status.as_ref().and_then(|it| it.phase).map_or("None", Phase::name))
+}
+
+/// A step of a turn.
+pub(crate) fn step(name: &'static str) -> Span {
+    info_span!(target: TARGET, "step", otel.name = name)
+}
+
+/// A request to the API server, up to the beginning of its answer. Names of objects are not part of it.
+pub(crate) fn request(method: &Method, path: &str) -> Span {
+    let span = info_span!(
+        target: TARGET,
+        "request",
+        otel.name = Empty,
+        otel.kind = "client",
+        http.request.method = method.as_str(),
+        http.response.status_code = Empty,
+        benchwright.verb = Empty,
+        benchwright.resource = Empty,
+        otel.status_code = Empty,
+    );
+    if !span.is_disabled() {
+        let (verb, resource) = verb_and_resource(method, path);
+        span.record("otel.name", format!("{verb} {resource}"));
+        span.record("benchwright.verb", verb).record("benchwright.resource", resource);
+    }
+    span
+}
+
+/// Notes the code of the answer to a request; `None` if there was none.
+pub(crate) fn answered(span: &Span, code: Option<u16>) {
+    if let Some(code) = code {
+        span.record("http.response.status_code", code);
+    }
+    // An object that does not exist is an observation.
+    if code.is_none_or(|it| it >= 400 && it != 404) {
+        span.record("otel.status_code", ERROR);
+    }
+}
+
+/// Kubernetes' verb, and the plural of the resource with its subresource.
+fn verb_and_resource(method: &Method, path: &str) -> (&'static str, String) {
+    let mut parts = path.trim_matches('/').split('/');
+    // /api/v1 or /apis/GROUP/VERSION.
+    let version = if parts.next() == Some("api") { 1 } else { 2 };
+    let mut parts: Vec<_> = parts.skip(version).collect();
+    if parts.first() == Some(&"namespaces") && parts.len() > 2 {
+        parts.drain(..2);
+    }
+    let (resource, name, part) = (parts.first().unwrap_or(&""), parts.get(1), parts.get(2));
+    let verb = match *method {
+        Method::GET if name.is_none() => "list",
+        Method::GET => "get",
+        Method::POST => "create",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::DELETE => "delete",
+        _ => "other",
+    };
+    (verb, part.map_or_else(|| (*resource).to_owned(), |it| format!("{resource}/{it}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_named_by_its_verb_and_resource_and_never_by_an_object() {
+        let run = "/apis/benchwright.dev/v1alpha1/namespaces/bench/benchmarkruns";
+        for (method, path, verb, resource) in [
+            (Method::GET, format!("{run}/chat"), "get", "benchmarkruns"),
+            (Method::GET, run.to_owned(), "list", "benchmarkruns"),
+            (Method::PATCH, format!("{run}/chat/status"), "patch", "benchmarkruns/status"),
+            (Method::POST, "/apis/batch/v1/namespaces/bench/jobs".to_owned(), "create", "jobs"),
+            (Method::DELETE, "/api/v1/namespaces/bench/pods/chat-a1-0".to_owned(), "delete", "pods"),
+            (Method::GET, "/api/v1/pods".to_owned(), "list", "pods"),
+        ] {
+            assert_eq!(verb_and_resource(&method, &path), (verb, resource.to_owned()), "{method} {path}");
+        }
+    }
+}
