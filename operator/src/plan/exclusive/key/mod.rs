@@ -1,0 +1,84 @@
+//! Which runs load the same server: the key of a target.
+
+use std::fmt;
+
+use crds::{BenchmarkRun, Settings, benchmark_run::ServiceRef, hex, resolve::Endpoint};
+use kube::ResourceExt as _;
+use sha2::{Digest as _, Sha256};
+
+use crate::plan::server::Server;
+
+/// How many bytes of the hash are kept: enough that no two targets of a cluster share a key, and few enough for a label.
+const BYTES: usize = 10;
+
+/// A short hash of the host and port of a target, in the one form that all names of it have in common. It prints as 20 hex
+/// digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TargetKey([u8; BYTES]);
+
+impl TargetKey {
+    /// The key of an endpoint that a run of a namespace has; `None` for a simulator, which is inside of the launcher.
+    pub fn of_endpoint(endpoint: &Endpoint, namespace: &str, settings: &Settings) -> Option<Self> {
+        match endpoint {
+            Endpoint::Url(url) => of_url(url, namespace, settings),
+            Endpoint::Simulator(_) => None,
+        }
+    }
+
+    /// The key by the spec, or by the status where the spec names a Gateway; `None` for a simulator, and for a Gateway before
+    /// the status has its URL.
+    pub fn of_run(run: &BenchmarkRun, settings: &Settings) -> Option<Self> {
+        let namespace = run.namespace().unwrap_or_default();
+        let target = &run.spec.target;
+        if let Some(service) = &target.service_ref {
+            return Some(of_service(service, &namespace, settings));
+        }
+        let of_gateway = || Some(run.status.as_ref()?.resolved.as_ref()?.endpoint.as_str());
+        let url = target.url.as_deref().or_else(|| target.gateway_ref.as_ref().and_then(|_| of_gateway()))?;
+        of_url(url, &namespace, settings)
+    }
+
+    fn of(host: &str, port: u16) -> Self {
+        let digest = Sha256::digest(format!("{host}:{port}"));
+        let mut key = [0; BYTES];
+        key.copy_from_slice(&digest[..BYTES]);
+        TargetKey(key)
+    }
+}
+
+impl fmt::Display for TargetKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex(&self.0))
+    }
+}
+
+fn of_service(service: &ServiceRef, namespace: &str, settings: &Settings) -> TargetKey {
+    let host = host_name(&format!("{}.{namespace}.svc", service.name), namespace, &settings.service_domain);
+    TargetKey::of(&host, service.port.unwrap_or(80))
+}
+
+/// `None` for what is no URL of a server.
+fn of_url(url: &str, namespace: &str, settings: &Settings) -> Option<TargetKey> {
+    let server = Server::of(url)?;
+    let host = match server.address() {
+        Some(address) => address.to_string(),
+        None => host_name(&server.host, namespace, &settings.service_domain),
+    };
+    Some(TargetKey::of(&host, server.port))
+}
+
+/// The whole name of a host. A pod's resolver completes short ones: `name`, `name.namespace` and `name.namespace.svc` are the
+/// Service. A public name of two labels gets the same ending, which does no harm: each of its forms gets it.
+fn host_name(host: &str, namespace: &str, service_domain: &str) -> String {
+    let host = host.to_ascii_lowercase();
+    let domain = service_domain.trim_matches('.').to_ascii_lowercase();
+    match host.split('.').count() {
+        1 if host.is_empty() => host,
+        1 => format!("{host}.{namespace}.{domain}"),
+        2 => format!("{host}.{domain}"),
+        _ => host.strip_suffix(".svc").map(|it| format!("{it}.{domain}")).unwrap_or(host),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+//! One load at a time on a target: its key, the line of the runs that wait for it, and the plan of a run that waits.
+
+mod key;
+pub mod line;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crds::{Reason, status::Phase};
+use k8s_openapi::api::batch::v1::Job;
+
+pub use key::TargetKey;
+
+use self::line::Busy;
+use super::{LauncherInput, Plan, decision::Decision, meta, status::NextStatus};
+
+/// What a run that may not begin is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Who is in front of it.
+    pub busy: Busy,
+    /// Whether the last message stays: a run of a long line is not rewritten whenever the line moves.
+    pub keep_message: bool,
+    /// When to look again if nothing wakes it.
+    pub next_look: Duration,
+}
+
+impl Decision<'_> {
+    /// Waits for the target. No deadline runs meanwhile.
+    pub(super) fn wait_in_line(&self, wait: &Wait, input: &LauncherInput) -> Plan {
+        let message = match wait.keep_message && self.before.reason == Reason::TargetBusy {
+            true => self.last_message().to_owned(),
+            false => wait.busy.message(input.run.endpoint.name()),
+        };
+        let mut plan = self.status_plan(NextStatus::new(Phase::Pending, Reason::TargetBusy, message));
+        // After a restart the operator knows the target of a Gateway by this alone.
+        plan.status.resolved = Some(self.resolved(input));
+        plan.next_look = Some(wait.next_look);
+        plan
+    }
+}
+
+/// Labels a Job and its pod with their target. A pod that is left of a deleted run is found by it.
+pub(super) fn label(job: &mut Job, key: TargetKey) {
+    let add = |labels: &mut Option<BTreeMap<String, String>>| {
+        labels.get_or_insert_default().insert(meta::TARGET.to_owned(), key.to_string());
+    };
+    add(&mut job.metadata.labels);
+    if let Some(metadata) = job.spec.as_mut().and_then(|it| it.template.metadata.as_mut()) {
+        add(&mut metadata.labels);
+    }
+}

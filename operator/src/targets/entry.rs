@@ -1,0 +1,239 @@
+//! What is remembered of one run, and how a newer state of the run changes it. Pure.
+
+use crds::{
+    BenchmarkRun, Reason,
+    resolve::effective,
+    status::{Attempt, Phase},
+};
+use jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt as _;
+
+use super::{LEEWAY, MESSAGE_INTERVAL};
+use crate::plan::{
+    current_attempt,
+    exclusive::{
+        Wait,
+        line::{Ahead, Busy, Member, Place},
+    },
+};
+
+/// How long the Job of a deleted run is looked at that nobody deletes, in seconds: a run may be deleted and leave its Job. The
+/// operator then deletes the Job, and tries again for this long.
+const ORPHAN_SECONDS: u32 = 3_600;
+/// The grace period of a run that names none and has no attempt, in seconds.
+const GRACE_SECONDS: u32 = 60;
+
+/// How far a run is. Both numbers only grow, so that they tell an outdated event of a watch from a newer state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Version {
+    generation: i64,
+    /// The last attempt, whether it has ended, and whether the run has.
+    progress: (u32, bool, bool),
+}
+
+impl Version {
+    fn of(run: &BenchmarkRun) -> Self {
+        let last = last_attempt(run);
+        let attempt = last.map_or((0, false), |it| (it.number, it.end_time.is_some()));
+        let generation = run.metadata.generation.unwrap_or_default();
+        Version { generation, progress: (attempt.0, attempt.1, run.is_finished()) }
+    }
+
+    fn is_older_than(&self, other: &Version) -> bool {
+        self.generation < other.generation || self.progress < other.progress
+    }
+}
+
+/// A run.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) member: Member,
+    /// When it was last told to wait.
+    pub(super) asked: Option<Timestamp>,
+    /// When its message was last made anew.
+    told: Option<Timestamp>,
+    /// It was allowed to begin, and the status may not say so yet.
+    taken: bool,
+    version: Version,
+    /// The Job of its last attempt; empty before the first one.
+    job: String,
+    grace_seconds: u32,
+}
+
+impl Entry {
+    /// `None` for a run that has ended, and whose pod has had time to end.
+    pub(super) fn new(run: &BenchmarkRun, now: Timestamp) -> Option<Self> {
+        let member = Member {
+            uid: run.uid().unwrap_or_default(),
+            namespace: run.namespace().unwrap_or_default(),
+            name: run.name_any(),
+            created: run.creation_timestamp().map_or(Timestamp::MAX, |it| it.0),
+            exclusive: effective::exclusive(&run.spec.target),
+            place: place_of(run, now)?,
+        };
+        Some(Entry {
+            member,
+            asked: None,
+            told: None,
+            taken: false,
+            version: Version::of(run),
+            job: last_attempt(run).map(|it| it.job_name.clone()).unwrap_or_default(),
+            grace_seconds: grace_seconds(run),
+        })
+    }
+
+    /// The entry after a newer state of its run; `None` if it is no longer needed.
+    pub(super) fn updated(self, run: &BenchmarkRun, now: Timestamp) -> Option<Self> {
+        if Version::of(run).is_older_than(&self.version) {
+            return Some(self);
+        }
+        let mut next = Entry::new(run, now)?;
+        next.asked = self.asked;
+        next.told = self.told;
+        let has_begun = run.status.as_ref().is_some_and(|it| current_attempt(it).is_some());
+        if self.taken && !has_begun && !run.is_finished() && run.metadata.deletion_timestamp.is_none() {
+            next.take();
+        }
+        Some(next)
+    }
+
+    /// The entry of a run that was deleted; `None` if it had no pod.
+    pub(super) fn deleted(mut self, now: Timestamp) -> Option<Self> {
+        match self.member.place {
+            Place::Holding => {
+                let until = drained_at(now, self.grace_seconds.saturating_add(ORPHAN_SECONDS));
+                self.member.place = Place::Draining { until };
+            }
+            Place::Draining { .. } => {}
+            Place::Waiting | Place::Aside => return None,
+        }
+        self.taken = false;
+        Some(self)
+    }
+
+    /// Lets it begin.
+    pub(super) fn take(&mut self) {
+        self.taken = true;
+        self.member.place = Place::Holding;
+    }
+
+    /// It does not begin. Returns whether it was allowed to.
+    pub(super) fn give_back(&mut self) -> bool {
+        let was_taken = std::mem::take(&mut self.taken);
+        if was_taken {
+            self.member.place = Place::Waiting;
+        }
+        was_taken
+    }
+
+    /// What it is told that waits.
+    pub(super) fn wait(&mut self, busy: Busy, now: Timestamp) -> Wait {
+        self.asked = Some(now);
+        let keep_message = self.told.is_some_and(|it| now.duration_since(it) < MESSAGE_INTERVAL);
+        if !keep_message {
+            self.told = Some(now);
+        }
+        Wait { next_look: busy.next_look(), keep_message, busy }
+    }
+
+    /// Whether its pod has to be gone before another run begins.
+    pub(super) fn drains_before(&self, other: &Member, now: Timestamp) -> bool {
+        let works = matches!(self.member.place, Place::Draining { until } if until > now);
+        works && self.member.excludes(other)
+    }
+
+    /// Whether it has ended, and its time has passed.
+    pub(super) fn is_over(&self, now: Timestamp) -> bool {
+        matches!(self.member.place, Place::Draining { until } if until <= now)
+    }
+
+    pub(super) fn drain(&self) -> Drain {
+        Drain {
+            uid: self.member.uid.clone(),
+            namespace: self.member.namespace.clone(),
+            name: self.member.name.clone(),
+            job: self.job.clone(),
+        }
+    }
+}
+
+/// An ended or deleted run whose pod may work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drain {
+    /// UID of the run.
+    pub uid: String,
+    /// Namespace of the run.
+    pub namespace: String,
+    /// Name of the run.
+    pub name: String,
+    /// The Job of its last attempt; empty if that is not known.
+    pub job: String,
+}
+
+impl Drain {
+    /// Why the first in line waits.
+    pub(super) fn busy(&self, waits: &Member) -> Busy {
+        let name = (self.namespace == waits.namespace).then(|| format!("{}/{}", self.namespace, self.name));
+        Busy { position: 1, ahead: Ahead::Drains, name }
+    }
+}
+
+/// How close to the target a place is: to lose some of it lets others in.
+pub(super) fn rank(place: Place) -> u8 {
+    match place {
+        Place::Holding => 2,
+        Place::Waiting => 1,
+        Place::Draining { .. } | Place::Aside => 0,
+    }
+}
+
+/// The place of a run; `None`: it has ended, and its pod has had time to end.
+fn place_of(run: &BenchmarkRun, now: Timestamp) -> Option<Place> {
+    let status = run.status.as_ref();
+    let last = last_attempt(run);
+    let drains = |ended: Timestamp| {
+        let until = drained_at(ended, grace_seconds(run));
+        (until > now).then_some(Place::Draining { until })
+    };
+    if run.is_finished() {
+        let ended = status?.completion_time.or(last?.end_time)?;
+        return last.and_then(|_| drains(ended));
+    }
+    if let Some(deleted) = &run.metadata.deletion_timestamp {
+        // A finalizer may keep it for any time. Its Job and pod are looked at before another run begins.
+        let Some(_) = last else { return Some(Place::Aside) };
+        let until = drained_at(deleted.0, grace_seconds(run).saturating_add(ORPHAN_SECONDS));
+        return (until > now).then_some(Place::Draining { until });
+    }
+    if status.is_some_and(|it| current_attempt(it).is_some()) {
+        return Some(Place::Holding);
+    }
+    let phase = status.and_then(|it| it.phase);
+    let stopped = run.spec.suspend || run.spec.cancel.is_some();
+    if stopped || phase == Some(Phase::Suspended) {
+        let drains = last.and_then(|it| it.end_time).and_then(drains);
+        return Some(drains.unwrap_or(if stopped { Place::Aside } else { Place::Waiting }));
+    }
+    // Another attempt follows: the run keeps its target.
+    if last.is_some() && phase == Some(Phase::Preparing) {
+        return Some(Place::Holding);
+    }
+    let waits_for_else = phase == Some(Phase::Pending) && status.is_some_and(|it| it.reason != Reason::TargetBusy);
+    Some(if waits_for_else { Place::Aside } else { Place::Waiting })
+}
+
+/// When a pod has had time to end.
+fn drained_at(stopped: Timestamp, grace_seconds: u32) -> Timestamp {
+    let time = SignedDuration::from_secs(grace_seconds.into()) + LEEWAY;
+    stopped.checked_add(time).unwrap_or(Timestamp::MAX)
+}
+
+fn last_attempt(run: &BenchmarkRun) -> Option<&Attempt> {
+    run.status.as_ref()?.attempts.last()
+}
+
+fn grace_seconds(run: &BenchmarkRun) -> u32 {
+    let given =
+        run.status.as_ref().and_then(|it| it.effective_spec.as_ref()).map(|it| it.execution.grace_period_seconds);
+    given.or(run.spec.execution.grace_period_seconds).unwrap_or(GRACE_SECONDS)
+}

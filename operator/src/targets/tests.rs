@@ -1,0 +1,305 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+const URL: &str = "http://gateway.llm-d:80";
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn seconds(second: i64) -> Value {
+    json!(at(second).to_string())
+}
+
+/// A run `namespace/name` of a second, with a target of [`URL`].
+fn run(name: &str, second: i64, status: Value) -> BenchmarkRun {
+    let (namespace, name) = name.split_once('/').unwrap();
+    serde_json::from_value(json!({
+        "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun",
+        "metadata": {"name": name, "namespace": namespace, "uid": format!("uid-{name}"), "generation": 1, "creationTimestamp": seconds(second)},
+        "spec": {"target": {"url": URL}},
+        "status": status,
+    }))
+    .unwrap()
+}
+
+fn attempt(number: u32, ended: Option<i64>) -> Value {
+    let mut attempt = json!({"number": number, "jobName": format!("job-a{number}"), "startTime": seconds(0)});
+    if let Some(ended) = ended {
+        attempt["endTime"] = seconds(ended);
+    }
+    attempt
+}
+
+fn fresh(name: &str, second: i64) -> BenchmarkRun {
+    run(name, second, json!({}))
+}
+
+fn measuring(name: &str, second: i64) -> BenchmarkRun {
+    run(name, second, json!({"phase": "Running", "attempts": [attempt(1, None)]}))
+}
+
+fn finished(name: &str, second: i64, ended: i64) -> BenchmarkRun {
+    let status = json!({"phase": "Succeeded", "completionTime": seconds(ended), "attempts": [attempt(1, Some(ended))]});
+    run(name, second, status)
+}
+
+fn key() -> TargetKey {
+    TargetKey::of_run(&fresh("bench/a", 0), &Settings::default()).unwrap()
+}
+
+/// What a live turn of a run is answered.
+fn ask(targets: &Targets, run: &BenchmarkRun, second: i64) -> Answer {
+    targets.note_live(run, Some(key()), at(second));
+    targets.ask(&run.uid().unwrap(), at(second))
+}
+
+fn seen(targets: &Targets, run: &BenchmarkRun, second: i64) {
+    targets.note(run, &Settings::default(), at(second));
+}
+
+#[track_caller]
+fn assert_waits(answer: Answer, expected: &str) {
+    let Answer::Wait(wait) = answer else { panic!("it does not wait: {answer:?}") };
+    assert_eq!(wait.busy.message(URL), expected);
+}
+
+/// Names of the runs that were woken until now.
+fn woken(woken: &mut Woken) -> Vec<String> {
+    let mut names = Vec::new();
+    while let Some((namespace, name)) = woken.try_next() {
+        names.push(format!("{namespace}/{name}"));
+    }
+    names
+}
+
+#[test]
+fn two_runs_that_are_decided_at_once_do_not_both_begin() {
+    let targets = Targets::default();
+    let (a, b) = (fresh("bench/a", 1), fresh("other/b", 2));
+    assert_eq!(ask(&targets, &a, 10), Answer::Begin(Vec::new()));
+    // Its intent is not written yet.
+    assert_waits(ask(&targets, &b, 10), "1st in line for http://gateway.llm-d:80; a run of another namespace has it");
+    // An event that the watch sends late does not take the place away.
+    seen(&targets, &a, 10);
+    assert_waits(ask(&targets, &b, 11), "1st in line for http://gateway.llm-d:80; a run of another namespace has it");
+    seen(&targets, &measuring("bench/a", 1), 11);
+    seen(&targets, &a, 11);
+    assert_waits(ask(&targets, &b, 12), "1st in line for http://gateway.llm-d:80; a run of another namespace has it");
+}
+
+#[test]
+fn an_older_run_begins_first_although_the_younger_one_asks_first() {
+    let targets = Targets::default();
+    let (a, b) = (fresh("bench/a", 1), fresh("bench/b", 2));
+    seen(&targets, &a, 9);
+    assert_waits(ask(&targets, &b, 10), "2nd in line for http://gateway.llm-d:80; bench/a begins first");
+    assert_eq!(ask(&targets, &a, 10), Answer::Begin(Vec::new()));
+}
+
+#[test]
+fn a_run_that_waits_for_something_else_holds_nobody_up() {
+    let b = fresh("bench/b", 2);
+    for status in [
+        json!({"phase": "Pending", "reason": "ProfileNotFound"}),
+        json!({"phase": "Pending", "reason": "TargetNotFound"}),
+    ] {
+        let targets = Targets::default();
+        seen(&targets, &run("bench/a", 1, status.clone()), 9);
+        assert_eq!(ask(&targets, &b, 10), Answer::Begin(Vec::new()), "{status}");
+    }
+    let mut suspended = fresh("bench/a", 1);
+    suspended.spec.suspend = true;
+    let targets = Targets::default();
+    seen(&targets, &suspended, 9);
+    assert_eq!(ask(&targets, &b, 10), Answer::Begin(Vec::new()));
+    // It is older, and waits all the same when it resumes.
+    suspended.spec.suspend = false;
+    suspended.metadata.generation = Some(2);
+    assert_waits(ask(&targets, &suspended, 11), "1st in line for http://gateway.llm-d:80; bench/b has it");
+}
+
+/// How a run ends.
+type End = Box<dyn Fn(&Targets)>;
+
+#[test]
+fn the_first_in_line_is_woken_by_every_end_of_the_holder() {
+    let holder = measuring("bench/a", 1);
+    let mut suspended = run("bench/a", 1, json!({"phase": "Suspended", "attempts": [attempt(1, Some(20))]}));
+    suspended.spec.suspend = true;
+    suspended.metadata.generation = Some(2);
+    let ends: [(&str, End); 3] = [
+        ("finished", Box::new(|it| seen(it, &finished("bench/a", 1, 20), 20))),
+        ("deleted", Box::new(|it| it.forget("uid-a", at(20)))),
+        ("suspended", Box::new(move |it| seen(it, &suspended, 20))),
+    ];
+    for (how, end) in ends {
+        let targets = Targets::default();
+        let (mut all, mut of_other) = (targets.woken(None), targets.woken(Some("other")));
+        seen(&targets, &holder, 9);
+        for (name, second) in [("bench/c", 3), ("bench/b", 2)] {
+            assert!(matches!(ask(&targets, &fresh(name, second), 10), Answer::Wait(_)), "{how}");
+        }
+        seen(&targets, &holder, 11);
+        assert_eq!(woken(&mut all), Vec::<String>::new(), "{how}: nothing has changed");
+        end(&targets);
+        assert_eq!((woken(&mut all), woken(&mut of_other)), (vec!["bench/b".to_owned()], vec![]), "{how}");
+        // The pod may still work, so that the run looks for it.
+        let Answer::Begin(drains) = ask(&targets, &fresh("bench/b", 2), 21) else { panic!("{how}") };
+        assert_eq!(
+            drains.iter().map(|it| (it.uid.as_str(), it.job.as_str())).collect::<Vec<_>>(),
+            [("uid-a", "job-a1")]
+        );
+        let wait = targets.wait_for("uid-b", &drains[0], at(21)).unwrap();
+        assert_eq!(wait.busy.message(URL), format!("1st in line for {URL}; the pod of bench/a has not ended yet"));
+        assert_eq!(wait.next_look.as_secs(), 2);
+        targets.drained("uid-a");
+        assert_eq!(ask(&targets, &fresh("bench/b", 2), 22), Answer::Begin(Vec::new()), "{how}");
+    }
+}
+
+#[test]
+fn an_ended_run_counts_for_its_grace_period_and_a_minute() {
+    let targets = Targets::default();
+    seen(&targets, &finished("bench/a", 1, 100), 100);
+    let b = fresh("bench/b", 2);
+    let drains = |second: i64| match ask(&targets, &b, second) {
+        Answer::Begin(drains) => drains.len(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!([drains(101), drains(219), drains(220), drains(300)], [1, 1, 0, 0]);
+    assert_eq!(targets.count(), 1, "nothing of the ended run is left");
+    // After a restart, too.
+    let restarted = Targets::default();
+    seen(&restarted, &finished("bench/a", 1, 100), 219);
+    assert_eq!(restarted.count(), 1);
+    seen(&restarted, &finished("bench/c", 1, 100), 220);
+    assert_eq!(restarted.count(), 1, "a run that ended long ago takes no memory");
+}
+
+#[test]
+fn a_run_that_a_finalizer_keeps_after_its_deletion_does_not_hold_its_target() {
+    let targets = Targets::default();
+    seen(&targets, &measuring("bench/a", 1), 9);
+    let mut deleted = measuring("bench/a", 1);
+    deleted.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at(20)));
+    deleted.metadata.generation = Some(2);
+    let b = fresh("bench/b", 2);
+    // A later event of its metadata changes nothing.
+    for second in [20, 21] {
+        seen(&targets, &deleted, second);
+        targets.forget("uid-a", at(second));
+        assert!(matches!(ask(&targets, &b, second), Answer::Begin(drains) if drains.len() == 1), "at {second}");
+        targets.step_back("uid-b");
+    }
+    targets.drained("uid-a");
+    assert_eq!(ask(&targets, &b, 30), Answer::Begin(Vec::new()));
+}
+
+#[test]
+fn the_job_of_a_deleted_run_counts_for_an_hour_although_nobody_deletes_it() {
+    let targets = Targets::default();
+    seen(&targets, &measuring("bench/a", 1), 9);
+    targets.forget("uid-a", at(100));
+    let b = fresh("bench/b", 2);
+    for (second, known) in [(101, true), (3_000, true), (3_819, true), (3_820, false)] {
+        let Answer::Begin(drains) = ask(&targets, &b, second) else { panic!("{second}") };
+        assert_eq!((drains.len(), targets.knows("uid-a", at(second))), (usize::from(known), known), "{second}");
+        targets.step_back("uid-b");
+    }
+}
+
+#[test]
+fn runs_of_a_target_that_is_held_are_deleted_without_waking_anybody() {
+    let targets = Targets::default();
+    seen(&targets, &measuring("bench/a", 1), 9);
+    for name in ["bench/b", "bench/c", "bench/d"] {
+        seen(&targets, &fresh(name, 2), 9);
+    }
+    let mut all = targets.woken(None);
+    targets.forget("uid-b", at(10));
+    targets.retain(None, &["uid-a".to_owned(), "uid-d".to_owned()].into(), at(10));
+    assert_eq!(woken(&mut all), Vec::<String>::new());
+    targets.retain(None, &["uid-d".to_owned()].into(), at(11));
+    assert_eq!(woken(&mut all), ["bench/d"]);
+}
+
+#[test]
+fn a_place_is_given_back_when_the_intent_was_not_written() {
+    let targets = Targets::default();
+    let mut all = targets.woken(None);
+    let (a, b) = (fresh("bench/a", 1), fresh("bench/b", 2));
+    assert_eq!(ask(&targets, &a, 10), Answer::Begin(Vec::new()));
+    assert!(matches!(ask(&targets, &b, 10), Answer::Wait(_)));
+    targets.give_back("uid-a");
+    assert_eq!(woken(&mut all), ["bench/a"], "it is still the first in line");
+    targets.forget("uid-a", at(12));
+    assert_eq!(woken(&mut all), ["bench/b"]);
+    assert_eq!(ask(&targets, &b, 12), Answer::Begin(Vec::new()), "it had no pod");
+}
+
+#[test]
+fn the_message_of_a_run_is_made_anew_once_a_minute() {
+    let targets = Targets::default();
+    seen(&targets, &measuring("bench/a", 1), 0);
+    let b = fresh("bench/b", 2);
+    let keeps: Vec<bool> = [10, 11, 69, 70, 71, 130]
+        .map(|second| match ask(&targets, &b, second) {
+            Answer::Wait(wait) => wait.keep_message,
+            other => panic!("{other:?}"),
+        })
+        .into();
+    assert_eq!(keeps, [false, true, true, false, true, false]);
+    assert_eq!(targets.last_in_line("uid-b"), Some(at(130)));
+}
+
+#[test]
+fn a_run_that_tries_again_keeps_its_target() {
+    let targets = Targets::default();
+    let retrying = run("bench/b", 2, json!({"phase": "Preparing", "attempts": [attempt(1, Some(20))]}));
+    seen(&targets, &fresh("bench/a", 1), 20);
+    seen(&targets, &retrying, 20);
+    assert_waits(ask(&targets, &fresh("bench/a", 1), 21), "1st in line for http://gateway.llm-d:80; bench/b has it");
+    assert_eq!(ask(&targets, &retrying, 22), Answer::Begin(Vec::new()));
+}
+
+#[test]
+fn runs_that_a_watch_missed_the_end_of_leave() {
+    let targets = Targets::default();
+    seen(&targets, &measuring("bench/a", 1), 0);
+    seen(&targets, &measuring("other/x", 1), 0);
+    targets.retain(Some("bench"), &HashSet::new(), at(10));
+    let Answer::Wait(wait) = ask(&targets, &fresh("bench/b", 2), 11) else { panic!() };
+    assert_eq!(wait.busy.name, None, "the run of the other namespace is another watch's");
+    targets.retain(None, &["uid-b".to_owned()].into(), at(12));
+    assert!(matches!(ask(&targets, &fresh("bench/b", 2), 13), Answer::Begin(drains) if drains.len() == 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_begins_before_all_runs_are_known() {
+    let targets = Targets::default();
+    targets.filling();
+    targets.filling();
+    let a = fresh("bench/a", 1);
+    assert_eq!(ask(&targets, &a, 1), Answer::NotYet);
+    targets.filled();
+    assert_eq!(ask(&targets, &a, 2), Answer::NotYet);
+    tokio::time::advance(Duration::from_secs(31)).await;
+    assert_eq!(
+        ask(&targets, &a, 33),
+        Answer::Begin(Vec::new()),
+        "a namespace that cannot be watched holds up nobody for ever"
+    );
+}
+
+#[test]
+fn a_run_of_a_gateway_is_known_by_its_status() {
+    let targets = Targets::default();
+    let status =
+        json!({"phase": "Running", "attempts": [attempt(1, None)], "resolved": {"endpoint": URL, "profileSha256": ""}});
+    let mut holder = run("bench/a", 1, status);
+    holder.spec.target = serde_json::from_value(json!({"gatewayRef": {"name": "gw"}})).unwrap();
+    seen(&targets, &holder, 1);
+    assert_waits(ask(&targets, &fresh("bench/b", 2), 2), "1st in line for http://gateway.llm-d:80; bench/a has it");
+}

@@ -1,0 +1,139 @@
+//! [I/O] The part of a turn that asks for the target.
+
+use crds::BenchmarkRun;
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+
+use super::{Answer, Drain, Targets};
+use crate::{
+    context::Context,
+    error::Error,
+    observe::{reader::Reader, target::pods},
+    plan::{Observed, Unread, current_attempt, exclusive::TargetKey, would_begin},
+};
+
+/// What the turn does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It plans.
+    Plan,
+    /// It ends, because not all runs are known yet. The next turn follows soon.
+    Later,
+}
+
+/// Notes the state of a run, and asks for its target if an attempt would begin now. Puts the answer into `observed`.
+///
+/// # Errors
+/// The API server's. The place is given back. [`Observed::unread`] names what could not be read for good.
+pub async fn ask(
+    context: &Context,
+    run: &BenchmarkRun,
+    observed: &mut Observed,
+    now: Timestamp,
+) -> Result<Next, Error> {
+    if run.is_finished() {
+        // Its turn may know only what the cache keeps.
+        return Ok(Next::Plan);
+    }
+    let (targets, settings) = (&context.targets, &context.settings);
+    let uid = run.uid().unwrap_or_default();
+    let key = match &observed.input {
+        Some(Ok(input)) => TargetKey::of_endpoint(&input.run.endpoint, &run.namespace().unwrap_or_default(), settings),
+        _ => TargetKey::of_run(run, settings),
+    };
+    let begins = would_begin(run, observed);
+    if !begins {
+        targets.give_back(&uid);
+    }
+    targets.note_live(run, key, now);
+    observed.last_in_line = targets.last_in_line(&uid);
+    let Some(key) = key.filter(|_| begins) else { return Ok(Next::Plan) };
+    match targets.ask(&uid, now) {
+        Answer::NotYet => return Ok(Next::Later),
+        Answer::Wait(wait) => observed.wait = Some(wait),
+        Answer::Begin(drains) => {
+            let mut place = TakenPlace { targets, uid: &uid, is_kept: false };
+            let mut reader = Reader::of_turn(context, run);
+            let in_front = pod_in_front(context, &mut reader, run, key, drains, now).await?;
+            if !reader.unread.is_empty() {
+                observed.unread.append(&mut reader.unread);
+                return Ok(Next::Plan);
+            }
+            place.is_kept = true;
+            if let Some(drain) = in_front {
+                observed.wait = targets.wait_for(&uid, &drain, now);
+            }
+        }
+    }
+    Ok(Next::Plan)
+}
+
+/// A place that is given back if this turn does not come to its plan: a read failed, or the time of the turn is over.
+struct TakenPlace<'a> {
+    targets: &'a Targets,
+    uid: &'a str,
+    is_kept: bool,
+}
+
+impl Drop for TakenPlace<'_> {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            self.targets.step_back(self.uid);
+        }
+    }
+}
+
+/// An ended or deleted run whose pod loads the target.
+async fn pod_in_front(
+    context: &Context,
+    reader: &mut Reader,
+    run: &BenchmarkRun,
+    key: TargetKey,
+    drains: Vec<Drain>,
+    now: Timestamp,
+) -> Result<Option<Drain>, Error> {
+    let targets = &context.targets;
+    for drain in drains {
+        if pods::works(&context.client, reader, &drain, now).await? {
+            return Ok(Some(drain));
+        }
+        if !reader.unread.is_empty() {
+            if run.namespace().is_none_or(|it| it != drain.namespace) {
+                reader.unread.iter_mut().for_each(hide);
+            }
+            return Ok(None);
+        }
+        targets.drained(&drain.uid);
+    }
+    let is_known = |uid: &str| targets.knows(uid, now);
+    pods::of_unknown_run(&context.client, reader, run, key, is_known, now).await
+}
+
+/// The answer names another namespace, which this run must not show.
+fn hide(unread: &mut Unread) {
+    unread.message =
+        "the operator cannot read Job and pods of a run of another namespace that had this target; see its log, and \
+                      the rights that it has there"
+            .to_owned();
+}
+
+/// Takes what a turn has written. A place is given back only if the intent was certainly not written: an answer that is lost
+/// may belong to a write that was done.
+pub fn settle(context: &Context, run: &BenchmarkRun, applied: &Result<Option<BenchmarkRun>, Error>, now: Timestamp) {
+    match applied {
+        Ok(Some(after)) => {
+            let key = TargetKey::of_run(after, &context.settings);
+            if after.status.as_ref().and_then(current_attempt).is_none() {
+                // It waits for something else, such as its namespace.
+                context.targets.give_back(&run.uid().unwrap_or_default());
+            }
+            context.targets.note_live(after, key, now);
+        }
+        Ok(None) => {}
+        Err(Error::Outdated) => context.targets.give_back(&run.uid().unwrap_or_default()),
+        Err(Error::Api(kube::Error::Api(status))) if (400..500).contains(&status.code) => {
+            context.targets.give_back(&run.uid().unwrap_or_default());
+        }
+        Err(_) => {}
+    }
+}
