@@ -1,19 +1,38 @@
 //! [I/O] `/metrics`, `/healthz` and `/readyz`.
 //!
-//! Ready: the caches are filled, and the API server answers every watch. Healthy: the operator still requests every watch. A
-//! restart helps an operator that requests none; it does not help when the API server is down.
+//! Ready: the API server answers every watch and requests for the lease, and the caches are filled. A replica that does not
+//! lead has no watches, and is ready to take over. Healthy: the operator makes progress. It requests every watch and the lease,
+//! its turns end, and its tasks live. A restart helps an operator that does not; it does not help when the API server is down.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use axum::{Router, extract::State, http::StatusCode, routing::get};
 use tokio::net::TcpListener;
 
-use crate::{context::Context, watches::Runs};
+use crate::{context::Context, reconcile::TURN_LIMIT, turns::Turns, watches::Runs};
+
+/// A turn ends at its time limit, and a little later where the machine is busy.
+const LONGEST_TURN: Duration = Duration::from_secs(TURN_LIMIT.as_secs() + 30);
+/// While turns wait, others end, at the latest at their time limit.
+const LONGEST_IDLE: Duration = Duration::from_secs(300);
+
+/// The caches of a replica that leads; nothing before.
+pub type Caches = Arc<OnceLock<Vec<Runs>>>;
 
 #[derive(Clone)]
 struct Admin {
     context: Arc<Context>,
-    runs: Arc<Vec<Runs>>,
+    caches: Caches,
+}
+
+impl Admin {
+    fn runs(&self) -> &[Runs] {
+        self.caches.get().map_or(&[], Vec::as_slice)
+    }
 }
 
 /// Serves until `end`.
@@ -23,38 +42,82 @@ struct Admin {
 pub async fn serve(
     listener: TcpListener,
     context: Arc<Context>,
-    runs: Vec<Runs>,
+    caches: Caches,
     end: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     let router = Router::new()
         .route("/metrics", get(metrics))
         .route("/healthz", get(health))
         .route("/readyz", get(readiness))
-        .with_state(Admin { context, runs: Arc::new(runs) });
+        .with_state(Admin { context, caches });
     axum::serve(listener, router).with_graceful_shutdown(end).await
 }
 
 async fn metrics(State(admin): State<Admin>) -> String {
-    admin.context.metrics.count_runs(admin.runs.iter().flat_map(Runs::phases));
-    admin.context.metrics.text()
+    let Context { metrics, turns, events, .. } = admin.context.as_ref();
+    metrics.count_runs(admin.runs().iter().flat_map(Runs::states));
+    metrics.waiting(turns.waiting(), events.waiting());
+    metrics.text()
 }
 
 async fn health(State(admin): State<Admin>) -> (StatusCode, String) {
-    status_of_watches("has not been requested", &admin.context.health.stuck())
+    let context = &admin.context;
+    let mut problems = lines("was not requested", &context.health.stuck());
+    problems.extend(stuck_turns(&context.turns));
+    if !context.events.is_alive() {
+        problems.push("the task that writes events has ended\n".into());
+    }
+    answer(problems)
+}
+
+/// What is wrong with the turns. A turn ends at its time limit, whatever the API server does.
+fn stuck_turns(turns: &Turns) -> Vec<String> {
+    let oldest = turns.oldest().filter(|it| *it > LONGEST_TURN);
+    let idle = turns.idle().filter(|it| *it > LONGEST_IDLE);
+    let running = oldest.map(|it| format!("a turn has not ended for {} s\n", it.as_secs()));
+    let waiting = idle.map(|it| format!("turns wait, and none has ended for {} s\n", it.as_secs()));
+    running.into_iter().chain(waiting).collect()
 }
 
 async fn readiness(State(admin): State<Admin>) -> (StatusCode, String) {
-    if !admin.runs.iter().all(Runs::is_filled) {
+    if !admin.runs().iter().all(Runs::is_filled) {
         return (StatusCode::SERVICE_UNAVAILABLE, "the caches are not filled yet\n".into());
     }
-    status_of_watches("has had no answer, so that changes are not seen,", &admin.context.health.silent())
+    answer(lines("was not answered, so that changes are not seen,", &admin.context.health.silent()))
 }
 
-/// 200 if the list of failed watches is empty.
-fn status_of_watches(problem: &str, failed: &BTreeMap<String, Duration>) -> (StatusCode, String) {
-    if failed.is_empty() {
+/// A line for each failed watch, and for the lease.
+fn lines(problem: &str, failed: &BTreeMap<String, Duration>) -> Vec<String> {
+    failed.iter().map(|(path, age)| format!("{path} {problem} for {} s\n", age.as_secs())).collect()
+}
+
+/// 200 if there are no problems.
+fn answer(problems: Vec<String>) -> (StatusCode, String) {
+    if problems.is_empty() {
         return (StatusCode::OK, "ok\n".into());
     }
-    let lines = failed.iter().map(|(path, age)| format!("the watch on {path} {problem} for {} s\n", age.as_secs()));
-    (StatusCode::SERVICE_UNAVAILABLE, lines.collect())
+    (StatusCode::SERVICE_UNAVAILABLE, problems.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::turns::COMMON;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_that_never_ends_is_a_problem_and_a_slow_one_is_none() {
+        let turns = Arc::<Turns>::default();
+        let _places = futures::future::join_all((0..COMMON).map(|_| turns.enter("a"))).await;
+        let waiting = Arc::clone(&turns);
+        tokio::spawn(async move { waiting.enter("a").await });
+        tokio::time::sleep(TURN_LIMIT).await;
+        assert_eq!(stuck_turns(&turns), Vec::<String>::new());
+        tokio::time::sleep(LONGEST_TURN).await;
+        assert_eq!(stuck_turns(&turns), ["a turn has not ended for 150 s\n"]);
+        tokio::time::sleep(LONGEST_IDLE).await;
+        assert_eq!(
+            stuck_turns(&turns),
+            ["a turn has not ended for 450 s\n", "turns wait, and none has ended for 450 s\n"]
+        );
+    }
 }

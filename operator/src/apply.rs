@@ -1,52 +1,75 @@
-//! [I/O] Writes a plan to the API server: first deletions, then new objects, then one status patch, then the event.
+//! [I/O] Writes a plan to the API server: first deletions, then new objects, then one status patch, then the event, and for a
+//! finished run its mark.
 
 use std::fmt::Debug;
 
-use crds::{BenchmarkRun, BenchmarkRunStatus, benchmark_run, status::Phase};
-use k8s_openapi::api::{batch::v1::Job, core::v1::Pod};
+use crds::{
+    BenchmarkRun, BenchmarkRunStatus, benchmark_run,
+    status::{Attempt, Phase},
+};
+use k8s_openapi::api::{
+    batch::v1::Job,
+    core::v1::{ConfigMap, PersistentVolumeClaim, Pod},
+    networking::v1::NetworkPolicy,
+};
 use kube::{
-    Api, Resource, ResourceExt as _,
+    Api, Resource, ResourceExt,
     api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
-    runtime::events::{Event, EventType},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::json;
+use serde_json::{Value, json};
 use tracing::{debug, info, warn};
 
 use crate::{
     context::Context,
-    error::Error,
-    plan::{Child, Plan, Stop, meta, status::full_name},
+    error::{Error, FORBIDDEN},
+    events::News,
+    plan::{Child, Plan, Stop, config_map, finished::FINISHED, meta, pvc, status::full_name},
 };
 
-/// Statuses by which the API server refuses an object: malformed, forbidden (by RBAC, a webhook or a quota), invalid.
-const REFUSALS: [u16; 3] = [400, 403, 422];
+/// Statuses by which the API server refuses an object: malformed, forbidden (by RBAC, a webhook or a quota), too large, invalid.
+const REFUSALS: [u16; 4] = [400, 403, 413, 422];
 /// Not 0: the pod object would be gone before its process, and the next attempt would share the volume with that process.
 const IMMEDIATE_GRACE_SECONDS: u32 = 1;
 /// The most other pods of a Job that one turn deletes: a turn has a time limit.
 const MAX_STOPPED_PODS: usize = 64;
 /// The field manager that owns the status.
 pub(crate) const STATUS_MANAGER: &str = "benchwright-operator/status";
+/// The field manager of the annotation of finished runs.
+const MARK_MANAGER: &str = "benchwright-operator/mark";
 
 /// Writes a plan to the API server. Returns the run as it is afterwards, or `None` if it was deleted.
 ///
 /// # Errors
-/// The API server's error. Whatever was written before the error stays; the next turn continues from there.
-pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result<Option<BenchmarkRun>, Error> {
+/// The API server's error; [`Error::Outdated`] if the run has changed since it was read. Whatever was written before the error
+/// stays; the next turn continues from there. The UID of a ConfigMap that it created is in `config_map_uid` then.
+pub async fn apply(
+    context: &Context,
+    run: &BenchmarkRun,
+    plan: &Plan,
+    config_map_uid: &mut Option<String>,
+) -> Result<Option<BenchmarkRun>, Error> {
     let namespace = run.namespace().unwrap_or_default();
     if let Some(what) = &plan.stop {
         debug!(run = %full_name(run), ?what, "stops the attempt");
-        stop(context, &namespace, what).await?;
+        let stopped = stop(context, &namespace, what, &plan.status.attempts).await;
+        allow_terminal(run, plan, stopped)?;
     }
     for pod in plan.stop_pods.iter().take(MAX_STOPPED_PODS) {
         debug!(run = %full_name(run), pod, "stops another pod of the Job");
-        stop(context, &namespace, &Stop::Pod(pod.clone())).await?;
+        let stopped = stop(context, &namespace, &Stop::Pod(pod.clone()), &plan.status.attempts).await;
+        allow_terminal(run, plan, stopped)?;
     }
     let mut status = plan.status.clone();
     for child in &plan.create {
         let uid = create(context, run, &namespace, child).await?;
-        if let (Child::Job(_), Some(attempt)) = (child, status.attempts.last_mut()) {
-            attempt.job_uid = uid;
+        match (child, status.attempts.last_mut()) {
+            (Child::Job(_), Some(attempt)) => attempt.job_uid = uid,
+            (Child::ConfigMap(_), Some(attempt)) => {
+                attempt.config_map_uid.clone_from(&uid);
+                *config_map_uid = uid;
+            }
+            _ => {}
         }
     }
     let runs: Api<BenchmarkRun> = Api::namespaced(context.client.clone(), &namespace);
@@ -55,12 +78,22 @@ pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result
         return Ok(None);
     }
     let before = run.status.clone().unwrap_or_default();
-    if status == before {
-        return Ok(Some(run.clone()));
+    let mut after = run.clone();
+    if status != before {
+        after = write_status(context, &runs, run, &status).await?;
+        record_changes(context, run, &before, &status);
+        publish_event(context, run, &after, plan);
     }
-    let after = write_status(context, &runs, run, &status).await?;
-    record_changes(context, run, &before, &status);
-    publish_event(context, run, plan).await;
+    if let Some(mark) = &plan.mark {
+        after = match write_mark(context, &runs, &after, mark).await {
+            Err(Error::Api(kube::Error::Api(status))) if REFUSALS.contains(&status.code) => {
+                // A finished run must not cost a request every few minutes because of it.
+                warn!(run = %full_name(run), error = %status.message, "a finished run gets no mark; a restored copy would start again");
+                after
+            }
+            marked => marked?,
+        };
+    }
     Ok(Some(after))
 }
 
@@ -69,7 +102,7 @@ async fn delete_run(context: &Context, runs: &Api<BenchmarkRun>, run: &Benchmark
     let exactly = Preconditions { uid: run.uid(), resource_version: run.resource_version() };
     context.metrics.write("delete", "benchmarkruns");
     let deleted = runs.delete(&run.name_any(), &DeleteParams::background().preconditions(exactly)).await;
-    ignore_absent(deleted.map(drop))?;
+    ignore_absent(deleted.map(drop).map_err(outdated))?;
     info!(run = %full_name(run), "deleted the finished run: its retention time has passed");
     Ok(())
 }
@@ -83,13 +116,40 @@ async fn write_status(
     let patch = json!({
         "apiVersion": format!("{}/{}", benchmark_run::GROUP, benchmark_run::VERSION),
         "kind": benchmark_run::KIND,
-        // The UID makes the API server refuse the status for another run of the same name.
-        "metadata": {"name": run.name_any(), "uid": run.uid()},
+        "metadata": exactly(run),
         "status": status,
     });
     context.metrics.write("patch", "benchmarkruns/status");
     let params = PatchParams::apply(STATUS_MANAGER).force();
-    Ok(runs.patch_status(&run.name_any(), &params, &Patch::Apply(&patch)).await?)
+    runs.patch_status(&run.name_any(), &params, &Patch::Apply(&patch)).await.map_err(outdated)
+}
+
+/// Writes the annotation of a finished run.
+async fn write_mark(
+    context: &Context,
+    runs: &Api<BenchmarkRun>,
+    run: &BenchmarkRun,
+    mark: &str,
+) -> Result<BenchmarkRun, Error> {
+    let mut metadata = exactly(run);
+    metadata["annotations"] = json!({FINISHED: mark});
+    let params = PatchParams { field_manager: Some(MARK_MANAGER.into()), ..PatchParams::default() };
+    context.metrics.write("patch", "benchmarkruns");
+    let patch = Patch::Merge(json!({"metadata": metadata}));
+    runs.patch(&run.name_any(), &params, &patch).await.map_err(outdated)
+}
+
+/// Metadata that makes the API server refuse a write if the run has changed since it was read, or is another one of the same
+/// name: a write that is delayed must not undo a newer one.
+pub(crate) fn exactly(run: &impl ResourceExt) -> Value {
+    json!({"name": run.name_any(), "uid": run.uid(), "resourceVersion": run.resource_version()})
+}
+
+fn outdated(error: kube::Error) -> Error {
+    match error {
+        kube::Error::Api(status) if status.is_conflict() => Error::Outdated,
+        error => error.into(),
+    }
 }
 
 /// Logs and counts a new phase and the end of an attempt.
@@ -98,6 +158,10 @@ fn record_changes(context: &Context, run: &BenchmarkRun, before: &BenchmarkRunSt
         let name = |status: &BenchmarkRunStatus| status.phase.map_or("", Phase::name);
         info!(run = %full_name(run), from = name(before), to = name(status), reason = %status.reason, "phase changed");
         context.metrics.phase_changed(status.phase);
+        let left = status.phase.and_then(|it| context.phase_times.enter(&run.uid().unwrap_or_default(), it));
+        if let Some((phase, after)) = left {
+            context.metrics.phase_left(phase, after);
+        }
     }
     let ended = |status: &BenchmarkRunStatus| status.attempts.last().filter(|it| it.end_time.is_some()).cloned();
     let newly_ended = ended(status).filter(|it| ended(before).is_none_or(|before| before.number != it.number));
@@ -106,25 +170,36 @@ fn record_changes(context: &Context, run: &BenchmarkRun, before: &BenchmarkRunSt
     }
 }
 
-/// Events inform people. A turn does not fail when one cannot be written.
-async fn publish_event(context: &Context, run: &BenchmarkRun, plan: &Plan) {
+/// Events inform people. They are written by a task of their own.
+fn publish_event(context: &Context, run: &BenchmarkRun, after: &BenchmarkRun, plan: &Plan) {
     let Some(planned) = &plan.event else { return };
-    let event = Event {
-        type_: if planned.warning { EventType::Warning } else { EventType::Normal },
+    context.events.publish(News {
+        about: run.object_ref(&()),
+        warning: planned.warning,
         reason: planned.reason.to_string(),
-        note: Some(planned.note.clone()),
-        action: "Reconcile".into(),
-        secondary: None,
-    };
-    context.metrics.write("create", "events");
-    if let Err(error) = context.recorder.publish(&event, &run.object_ref(&())).await {
-        warn!(run = %full_name(run), %error, "an event was not written");
+        note: planned.note.clone(),
+        occasion: after.resource_version().unwrap_or_default(),
+    });
+}
+
+/// Ignores that the operator has no right to delete a Job or a pod of a run that ends now. Kubernetes ends the Job at the deadline
+/// of the Job.
+fn allow_terminal(run: &BenchmarkRun, plan: &Plan, stopped: Result<(), Error>) -> Result<(), Error> {
+    match stopped {
+        Err(Error::Api(kube::Error::Api(status)))
+            if status.code == FORBIDDEN && plan.status.phase.is_some_and(Phase::is_terminal) =>
+        {
+            warn!(run = %full_name(run), error = %status.message, "what is left of a finished run may not be deleted");
+            Ok(())
+        }
+        stopped => stopped,
     }
 }
 
-async fn stop(context: &Context, namespace: &str, stop: &Stop) -> Result<(), Error> {
+async fn stop(context: &Context, namespace: &str, stop: &Stop, attempts: &[Attempt]) -> Result<(), Error> {
     let pods: Api<Pod> = Api::namespaced(context.client.clone(), namespace);
     let jobs: Api<Job> = Api::namespaced(context.client.clone(), namespace);
+    let uid = |job: &str| attempts.iter().find(|it| it.job_name == job).and_then(|it| it.job_uid.clone());
     match stop {
         Stop::Pod(pod) => {
             context.metrics.write("delete", "pods");
@@ -132,19 +207,54 @@ async fn stop(context: &Context, namespace: &str, stop: &Stop) -> Result<(), Err
         }
         Stop::PodAndJobNow { pod, job } => {
             // The Job first: it must not create another pod.
-            context.metrics.write("delete", "jobs");
-            ignore_absent(jobs.delete(job, &DeleteParams::background()).await.map(drop))?;
+            delete_job(context, &jobs, job, uid(job), DeleteParams::background()).await?;
             let Some(pod) = pod else { return Ok(()) };
             context.metrics.write("delete", "pods");
             ignore_absent(
                 pods.delete(pod, &DeleteParams::default().grace_period(IMMEDIATE_GRACE_SECONDS)).await.map(drop),
             )
         }
-        Stop::Job(job) => {
-            context.metrics.write("delete", "jobs");
-            ignore_absent(jobs.delete(job, &DeleteParams::foreground()).await.map(drop))
-        }
+        Stop::Job(job) => delete_job(context, &jobs, job, uid(job), DeleteParams::foreground()).await,
     }
+}
+
+/// Deletes the Job of the last attempt of a run that was deleted, unless that has happened.
+///
+/// # Errors
+/// The API server's.
+pub async fn stop_deleted(context: &Context, run: &BenchmarkRun) -> Result<(), Error> {
+    let last = run.status.as_ref().and_then(|it| it.attempts.last());
+    let Some(attempt) = last.filter(|_| !run.is_finished()) else { return Ok(()) };
+    let namespace = run.namespace().unwrap_or_default();
+    let jobs: Api<Job> = Api::namespaced(context.client.clone(), &namespace);
+    let Some(job) = jobs.get_opt(&attempt.job_name).await? else { return Ok(()) };
+    // A run that leaves its children is no longer their owner.
+    let is_its = meta::is_ours(run, &job.metadata) || (job.uid().is_some() && job.uid() == attempt.job_uid);
+    if !is_its || job.metadata.deletion_timestamp.is_some() {
+        return Ok(());
+    }
+    debug!(run = %full_name(run), job = attempt.job_name, "deletes the Job of a deleted run");
+    delete_job(context, &jobs, &attempt.job_name, job.uid(), DeleteParams::foreground()).await
+}
+
+/// Deletes the Job of an attempt, and no other Job of its name.
+async fn delete_job(
+    context: &Context,
+    jobs: &Api<Job>,
+    job: &str,
+    uid: Option<String>,
+    params: DeleteParams,
+) -> Result<(), Error> {
+    let exactly = Preconditions { uid: uid.clone(), resource_version: None };
+    context.metrics.write("delete", "jobs");
+    let deleted = jobs.delete(job, &params.preconditions(exactly)).await.map(drop);
+    if let Err(kube::Error::Api(status)) = &deleted
+        && status.is_conflict()
+        && jobs.get_opt(job).await?.is_none_or(|it| it.uid() != uid)
+    {
+        return Ok(());
+    }
+    ignore_absent(deleted)
 }
 
 /// Creates a child, and returns its UID.
@@ -155,19 +265,32 @@ async fn create(
     child: &Child,
 ) -> Result<Option<String>, Error> {
     match child {
-        Child::ConfigMap(it) => create_one(context, run, namespace, it.as_ref(), true).await,
-        Child::Claim(it) => create_one(context, run, namespace, it.as_ref(), false).await,
-        Child::Job(it) => create_one(context, run, namespace, it.as_ref(), true).await,
+        Child::ConfigMap(it) => {
+            let accepts = |found: &ConfigMap| config_map::is_as_built(found, it, run);
+            create_one(context, run, namespace, it.as_ref(), accepts).await
+        }
+        Child::NetworkPolicy(it) => {
+            let accepts = |found: &NetworkPolicy| meta::is_ours(run, &found.metadata);
+            create_one(context, run, namespace, it.as_ref(), accepts).await
+        }
+        Child::Claim(it) => {
+            let accepts = |found: &PersistentVolumeClaim| pvc::is_for_results(&found.metadata);
+            create_one(context, run, namespace, it.as_ref(), accepts).await
+        }
+        Child::Job(it) => {
+            let accepts = |found: &Job| meta::is_ours(run, &found.metadata);
+            create_one(context, run, namespace, it.as_ref(), accepts).await
+        }
     }
 }
 
-/// Creates an object and returns its UID. An existing object is accepted if it belongs to this run, or need not.
+/// Creates an object and returns its UID. `accepts` decides whether an existing object will do.
 async fn create_one<K>(
     context: &Context,
     run: &BenchmarkRun,
     namespace: &str,
     object: &K,
-    must_be_ours: bool,
+    accepts: impl Fn(&K) -> bool,
 ) -> Result<Option<String>, Error>
 where
     K: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
@@ -185,10 +308,10 @@ where
         }
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             match api.get_opt(&object.name_any()).await? {
-                Some(found) if !must_be_ours || meta::is_ours(run, found.meta()) => Ok(found.uid()),
+                Some(found) if accepts(&found) => Ok(found.uid()),
                 Some(_) => Err(Error::Conflict { kind: K::kind(&()).into_owned(), name: object.name_any() }),
                 // It was deleted meanwhile: the next turn creates it.
-                None => Err(kube::Error::Api(status).into()),
+                None => Err(Error::Api(kube::Error::Api(status))),
             }
         }
         Err(kube::Error::Api(status)) if REFUSALS.contains(&status.code) => Err(Error::Refused {
@@ -197,13 +320,13 @@ where
             code: status.code,
             message: status.message,
         }),
-        Err(error) => Err(error.into()),
+        Err(source) => Err(Error::NotCreated { kind: K::kind(&()).into_owned(), name: object.name_any(), source }),
     }
 }
 
-fn ignore_absent(done: Result<(), kube::Error>) -> Result<(), Error> {
-    match done {
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        done => Ok(done?),
+fn ignore_absent(done: Result<(), impl Into<Error>>) -> Result<(), Error> {
+    match done.map_err(Into::into) {
+        Err(Error::Api(kube::Error::Api(status))) if status.is_not_found() => Ok(()),
+        done => done,
     }
 }

@@ -21,9 +21,14 @@ use kube::{
     client::{Body, ClientBuilder, ConfigExt as _},
     runtime::utils::Backoff,
 };
-use tokio::time::{Instant, interval};
+use tokio::time::{Instant, interval, timeout};
 use tower::{BoxError, Service, ServiceBuilder};
-use tracing::{info, warn};
+use tracing::{Instrument as _, info, warn};
+
+use crate::{
+    leadership::{Fence, Fenced},
+    traces,
+};
 
 /// Time limits. With the defaults a dead connection is noticed within 20 seconds.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +37,9 @@ pub struct Limits {
     pub connect: Duration,
     /// To wait for the next bytes of an answer, from the request or from the last bytes.
     pub read: Duration,
+    /// To wait for the beginning of an answer to anything but a watch. A turn makes several requests, and one that hangs has to
+    /// leave time for others.
+    pub request: Duration,
     /// Seconds after which the server ends a watch, and the client requests it again. kube waits five seconds longer before
     /// it gives up the connection.
     pub watch_seconds: u32,
@@ -48,6 +56,7 @@ impl Default for Limits {
         Limits {
             connect: Duration::from_secs(5),
             read: Duration::from_secs(25),
+            request: Duration::from_secs(15),
             watch_seconds: 15,
             idle: Duration::from_secs(10),
             silent: Duration::from_secs(30),
@@ -65,11 +74,11 @@ const UNACKNOWLEDGED: Duration = Duration::from_secs(20);
 /// How often [`Health::report`] checks the watches.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A client that notes the requests and answers of its watches in `health`.
+/// A client that notes the requests and answers of its watches in `health`, and whose writes pass `fence`.
 ///
 /// # Errors
 /// When the configuration's certificates or credentials cannot be used.
-pub fn client(config: &Config, health: &Arc<Health>) -> Result<Client, kube::Error> {
+pub fn client(config: &Config, health: &Arc<Health>, fence: &Arc<Fence>) -> Result<Client, kube::Error> {
     let limits = health.limits;
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
@@ -94,11 +103,11 @@ pub fn client(config: &Config, health: &Arc<Health>) -> Result<Client, kube::Err
         .layer(config.extra_headers_layer()?)
         .map_err(BoxError::from)
         .service(http);
-    let service = Observed { inner: service, health: Arc::clone(health) };
+    let service = Fenced::new(Observed { inner: service, health: Arc::clone(health) }, Arc::clone(fence));
     Ok(ClientBuilder::new(service, config.default_namespace.clone()).build())
 }
 
-/// When each watch was last requested and last answered.
+/// When each watch, and the lease, was last requested and last answered.
 #[derive(Debug)]
 pub struct Health {
     limits: Limits,
@@ -122,7 +131,7 @@ impl Health {
         self.limits
     }
 
-    /// Adds a watch whose requests are expected from now on.
+    /// Adds a watch, or another path, whose requests are expected from now on.
     pub fn expect(&self, path: &str) {
         let now = Instant::now();
         self.lock().insert(path.to_owned(), LastTimes { requested: now, answered: now });
@@ -141,6 +150,16 @@ impl Health {
     fn older_than(&self, limit: Duration, time: impl Fn(&LastTimes) -> Instant) -> BTreeMap<String, Duration> {
         let ages = self.lock().iter().map(|(path, times)| (path.clone(), time(times).elapsed())).collect::<Vec<_>>();
         ages.into_iter().filter(|(_, age)| *age > limit).collect()
+    }
+
+    /// Notes that something was requested, of the things that are expected.
+    pub fn asked(&self, path: &str) {
+        self.note(path, |times, now| times.requested = now);
+    }
+
+    /// Notes that something was answered, of the things that are expected.
+    pub fn answered(&self, path: &str) {
+        self.note(path, |times, now| times.answered = now);
     }
 
     fn note(&self, path: &str, note: impl Fn(&mut LastTimes, Instant)) {
@@ -221,7 +240,7 @@ struct Observed<S> {
 
 impl<S, B> Service<Request<Body>> for Observed<S>
 where
-    S: Service<Request<Body>, Response = Response<B>>,
+    S: Service<Request<Body>, Response = Response<B>, Error = BoxError>,
     S::Future: Send + 'static,
 {
     type Response = Response<B>;
@@ -239,16 +258,24 @@ where
         let is_watch = has("watch=true");
         // A watch begins with a list request that has a page limit. Other reads of the same path have none and do not count.
         if request.method() == Method::GET && (is_watch || has("limit=")) {
-            self.health.note(&path, |times, now| times.requested = now);
+            self.health.asked(&path);
         }
         let health = Arc::clone(&self.health);
+        let span = traces::request(request.method(), &path);
         let answer = self.inner.call(request);
         Box::pin(async move {
-            let answer = answer.await?;
-            if is_watch && answer.status().is_success() {
-                health.note(&path, |times, now| times.answered = now);
+            if is_watch {
+                let answer = answer.await?;
+                if answer.status().is_success() {
+                    health.answered(&path);
+                }
+                return Ok(answer);
             }
-            Ok(answer)
+            let limit = health.limits.request;
+            let answer = timeout(limit, answer).instrument(span.clone()).await;
+            let answer = answer.unwrap_or_else(|_| Err(BoxError::from(format!("no answer within {limit:?}"))));
+            traces::answered(&span, answer.as_ref().ok().map(|it| it.status().as_u16()));
+            answer
         })
     }
 }
@@ -306,11 +333,11 @@ mod tests {
         assert!(health.stuck().is_empty());
         tokio::time::advance(Duration::from_secs(150)).await;
         assert_eq!(health.stuck().len(), 1);
-        health.note("/pods", |times, now| times.requested = now);
+        health.asked("/pods");
         assert_eq!((health.silent().len(), health.stuck().len()), (1, 0));
-        health.note("/pods", |times, now| times.answered = now);
+        health.answered("/pods");
         assert!(health.silent().is_empty());
-        health.note("/other", |times, now| times.answered = now);
+        health.answered("/other");
         assert_eq!(health.lock().len(), 1, "only watches are kept");
     }
 }

@@ -6,12 +6,20 @@ use std::{
 };
 
 use crds::Settings;
-use kube::{
-    Client,
-    runtime::events::{Recorder, Reporter},
-};
+use jiff::Timestamp;
+use kube::{Client, runtime::events::Reporter};
 
-use crate::{connection::Health, ended_pods::EndedPods, metrics::Metrics};
+use crate::{
+    connection::Health,
+    ended_pods::EndedPods,
+    events::Events,
+    metrics::Metrics,
+    namespaces::Namespaces,
+    phase_times::PhaseTimes,
+    plan::policy::Policy,
+    targets::Targets,
+    turns::{Looks, Turns},
+};
 
 /// What all turns of the loop share.
 pub struct Context {
@@ -19,36 +27,64 @@ pub struct Context {
     pub client: Client,
     /// Defaults that this installation sets.
     pub settings: Settings,
+    /// What the administrators allow.
+    pub policy: Policy,
     /// Writes events.
-    pub recorder: Recorder,
+    pub events: Events,
     /// The operator's own metrics.
-    pub metrics: Metrics,
+    pub metrics: Arc<Metrics>,
+    /// Who may have a turn.
+    pub turns: Arc<Turns>,
+    /// The runs that are looked at again soon.
+    pub looks: Looks,
+    /// Since when each run is in its phase.
+    pub phase_times: PhaseTimes,
     /// How pods ended, as the watch saw it.
     pub ended_pods: Arc<EndedPods>,
     /// When each watch last asked and was last answered.
     pub health: Arc<Health>,
     /// Failed turns.
     pub failures: Failures,
+    /// Which run has which target.
+    pub targets: Targets,
+    /// The attempts of namespaces that have a limit.
+    pub namespaces: Namespaces,
 }
 
 impl Context {
     /// A context whose memory is empty.
     pub fn new(client: Client, settings: Settings, reporter: Reporter, health: Arc<Health>) -> Self {
+        let metrics = Arc::<Metrics>::default();
         Context {
-            recorder: Recorder::new(client.clone(), reporter),
+            events: Events::new(client.clone(), reporter, Arc::clone(&metrics)),
             client,
             settings,
-            metrics: Metrics::default(),
+            policy: Policy::default(),
+            metrics,
+            turns: Arc::default(),
+            looks: Looks::default(),
+            phase_times: PhaseTimes::default(),
             ended_pods: Arc::default(),
             health,
             failures: Failures::default(),
+            targets: Targets::default(),
+            namespaces: Namespaces::default(),
         }
+    }
+
+    /// The same context with another policy.
+    pub fn with_policy(self, policy: Policy) -> Self {
+        Context { policy, ..self }
     }
 
     /// Removes a run that is gone from memory. A deleted run has no further turn that could do this.
     pub fn forget(&self, run_uid: &str) {
         self.ended_pods.forget(run_uid);
         self.failures.clear(run_uid);
+        self.targets.forget(run_uid, Timestamp::now());
+        self.namespaces.forget(run_uid);
+        self.looks.forget(run_uid);
+        self.phase_times.forget(run_uid);
     }
 }
 

@@ -37,11 +37,17 @@ pub fn ended(pod: &Pod) -> Option<Ended> {
     }
 }
 
-/// Why Kubernetes disrupted a pod: an eviction, a preemption or a lost node.
+/// Why Kubernetes disrupted a pod: an eviction, a preemption or a lost node. The kubelet sets no condition on a pod that it evicts
+/// because the pod has exceeded a limit of its own, such as that of ephemeral storage.
 fn disruption(pod: &Pod) -> Option<String> {
-    let conditions = pod.status.iter().flat_map(|it| it.conditions.iter().flatten());
-    let condition = conditions.into_iter().find(|it| it.type_ == "DisruptionTarget" && it.status == "True")?;
-    let [reason, message] = [&condition.reason, &condition.message].map(|it| it.clone().unwrap_or_default());
+    let status = pod.status.as_ref()?;
+    let condition = status.conditions.iter().flatten().find(|it| it.type_ == "DisruptionTarget" && it.status == "True");
+    let (reason, message) = match condition {
+        Some(condition) => (&condition.reason, &condition.message),
+        None if status.reason.as_deref() == Some("Evicted") => (&status.reason, &status.message),
+        None => return None,
+    };
+    let [reason, message] = [reason, message].map(|it| it.as_deref().unwrap_or_default().trim());
     Some(format!("{reason}: {message}"))
 }
 

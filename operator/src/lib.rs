@@ -7,13 +7,23 @@
 
 pub mod admin;
 pub mod apply;
+pub mod cached_run;
 pub mod connection;
 pub mod context;
 pub mod ended_pods;
 pub mod error;
+pub mod events;
+pub mod leadership;
 pub mod metrics;
+pub mod namespaces;
 pub mod observe;
+pub mod phase_times;
 pub mod plan;
+pub mod pod_flags;
 pub mod reconcile;
+pub mod smoke_test;
+pub mod targets;
+pub mod traces;
+pub mod turns;
 pub mod unreadable;
 pub mod watches;

@@ -1,9 +1,9 @@
 //! `benchwright-operator`: flags, logging, watches, shutdown.
 
-use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 use crds::{
     AnyValue, Settings,
     benchmark_run::{MAX_RESOURCE_NAME, MAX_RESOURCES, Resources},
@@ -12,26 +12,42 @@ use crds::{
 use futures::future::join_all;
 use kube::{Client, Config, runtime::events::Reporter};
 use operator::{
-    admin,
+    admin::{self, Caches},
     connection::{self, Health, Limits},
     context::Context,
+    leadership::{Candidate, Election, Fence, Held},
     plan::meta,
+    pod_flags::PodFlags,
+    smoke_test::{self, SmokeTest},
+    traces::{self, Traces},
     watches,
 };
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
-    sync::watch,
+    sync::{oneshot, watch},
 };
-use tracing::info;
+use tracing::{Dispatch, error, info};
+use tracing_subscriber::{EnvFilter, Layer as _, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _};
+
+/// How long the operator waits for its last events to be written when it ends.
+const LAST_EVENTS: Duration = Duration::from_secs(3);
+/// How long the operator waits for its last traces to be sent when it ends.
+const LAST_TRACES: Duration = Duration::from_secs(3);
+/// The exit code of a replica that leads no longer. Its restart begins as a candidate.
+const LEASE_LOST: i32 = 3;
+
+const NO_CLUSTER: &str = "no cluster was found: run in a cluster, or set KUBECONFIG";
 
 /// Runs a launcher for each BenchmarkRun and writes its figures into the run's status
 #[derive(Parser)]
-#[command(name = "benchwright-operator", version)]
+#[command(name = "benchwright-operator", version, subcommand_negates_reqs = true)]
 struct Flags {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Image of launchers, unless the run names one
-    #[arg(long, env = "LAUNCHER_IMAGE")]
-    launcher_image: String,
+    #[arg(long, env = "LAUNCHER_IMAGE", required = true)]
+    launcher_image: Option<String>,
     /// Resource request of a launcher, as name=quantity; may be given several times
     #[arg(long = "launcher-request", value_parser = quantity)]
     launcher_requests: Vec<(String, String)>,
@@ -50,15 +66,38 @@ struct Flags {
     /// Suffix of a Service's DNS name after `<service>.<namespace>.`
     #[arg(long, default_value_t = Settings::default().service_domain)]
     service_domain: String,
+    #[command(flatten)]
+    pods: PodFlags,
     /// Address that serves /metrics, /healthz and /readyz
     #[arg(long, default_value = "0.0.0.0:8080")]
     admin_address: SocketAddr,
+    /// Do not elect a leader: this process is the only operator. For a laptop
+    #[arg(long, conflicts_with_all = ["leader_election_lease", "identity"])]
+    no_leader_election: bool,
+    /// Namespace of the Lease that elects the leader, by default the one of this pod
+    #[arg(long, env = "POD_NAMESPACE", value_name = "NAMESPACE")]
+    leader_election_namespace: Option<String>,
+    /// Name of the Lease that elects the leader. Operators that watch different namespaces need different ones
+    #[arg(long, value_name = "NAME", default_value = meta::MANAGER)]
+    leader_election_lease: String,
+    /// Name of this process in the Lease, by default the name of the host and a random number; no two processes may have the same
+    #[arg(long, value_name = "NAME")]
+    identity: Option<String>,
     /// Log level: error, warn, info, debug or trace; or a filter such as operator=debug
     #[arg(long, env = "BENCHWRIGHT_LOG", default_value = "info")]
     log_level: String,
     /// Format of log lines
     #[arg(long, value_enum, default_value_t = LogFormat::Json)]
     log_format: LogFormat,
+    /// Send a trace of each turn by OTLP over HTTP to this collector, such as http://collector.observability:4318; by default
+    /// OTEL_EXPORTER_OTLP_ENDPOINT, and without it none
+    #[arg(long, value_name = "URL")]
+    otlp_endpoint: Option<String>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    SmokeTest(SmokeTest),
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -91,48 +130,150 @@ fn quantities(flag: &str, pairs: &[(String, String)]) -> anyhow::Result<BTreeMap
     Ok(all)
 }
 
-#[tokio::main]
+// The loop waits for the API server, and profiles are rendered on threads of their own. More threads only take memory.
+#[tokio::main(worker_threads = 2)]
 async fn main() -> anyhow::Result<()> {
     let flags = Flags::parse();
-    start_logging(&flags)?;
+    let endpoint = traces::endpoint(flags.otlp_endpoint.as_deref(), |it| std::env::var(it).ok())?;
+    let traces = endpoint.as_ref().map(Traces::new).transpose().context("traces cannot be sent")?;
+    subscriber(&flags.log_level, flags.log_format, traces.as_ref())?.init();
+    if let Some(Command::SmokeTest(test)) = &flags.command {
+        return smoke_test::smoke_test(Client::try_default().await.context(NO_CLUSTER)?, test).await;
+    }
     let resources = Resources {
         requests: quantities("--launcher-request", &flags.launcher_requests)?,
         limits: quantities("--launcher-limit", &flags.launcher_limits)?,
     };
-    let config = Config::infer().await.context("no cluster was found: run in a cluster, or set KUBECONFIG")?;
+    let config = Config::infer().await.context(NO_CLUSTER)?;
     let health = Arc::new(Health::new(Limits::default()));
-    let client = connection::client(&config, &health).context("the cluster's configuration cannot be used")?;
-    let context = Arc::new(context(&flags, resources, client, health));
+    let fence = Arc::new(if flags.no_leader_election { Fence::open() } else { Fence::closed() });
+    let client = connection::client(&config, &health, &fence);
+    let client = client.context("the cluster's configuration cannot be used")?;
+    let election = election(&flags, &config, &fence, &health)?;
+    let policy = flags.pods.policy()?;
+    let context = Arc::new(context(&flags, resources, client, health).with_policy(policy));
+    let traces = traces.map(|it| it.start(Arc::clone(&context.metrics)));
     let end = end_on_signal()?;
 
     let listener = TcpListener::bind(flags.admin_address).await.context("cannot open --admin-address")?;
-    let namespaces: Vec<Option<&str>> = match flags.watch_namespaces.as_slice() {
-        [] => vec![None],
-        some => some.iter().map(|it| Some(it.as_str())).collect(),
-    };
-    info!(version = env!("CARGO_PKG_VERSION"), ?namespaces, "the operator starts");
-    let controllers = namespaces.iter().map(|it| watches::controller(*it, &context, ended(end.clone())));
-    let (controllers, runs): (Vec<_>, Vec<_>) = controllers.unzip();
-    let admin = admin::serve(listener, Arc::clone(&context), runs, ended(end.clone()));
+    info!(version = env!("CARGO_PKG_VERSION"), traces = traces.is_some(), "the operator starts");
+    let caches = Caches::default();
+    let admin = admin::serve(listener, Arc::clone(&context), Arc::clone(&caches), ended(end.clone()));
     let admin = tokio::spawn(admin);
     let reporter = Arc::clone(&context.health);
     let reporter = tokio::spawn(async move { reporter.report().await });
-    join_all(controllers).await;
+    let elected = async {
+        match election {
+            Some(election) => Some(election.acquire().await),
+            None => None,
+        }
+    };
+    tokio::select! {
+        held = elected => lead(&flags.watch_namespaces, &context, &caches, end.clone(), held).await?,
+        () = ended(end.clone()) => {}
+    }
     reporter.abort();
+    if let Some(traces) = traces {
+        traces.end(LAST_TRACES).await;
+    }
     info!("the operator has ended");
     admin.await.context("the task of the admin server panicked")?.context("the admin server failed")
 }
 
-fn start_logging(flags: &Flags) -> anyhow::Result<()> {
-    let filter = tracing_subscriber::EnvFilter::try_new(filter(&flags.log_level))
-        .context("--log-level is neither a level nor a filter")?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match flags.log_format {
-        LogFormat::Json => builder.json().flatten_event(true).with_current_span(false).with_span_list(false).init(),
-        LogFormat::Text => builder.init(),
+/// Runs the watches and the loop until `end`, or until the lease is lost, which ends the process.
+async fn lead(
+    namespaces: &[String],
+    context: &Arc<Context>,
+    caches: &Caches,
+    end: watch::Receiver<bool>,
+    held: Option<Held>,
+) -> anyhow::Result<()> {
+    context.metrics.leads();
+    let namespaces: Vec<Option<&str>> = match namespaces {
+        [] => vec![None],
+        some => some.iter().map(|it| Some(it.as_str())).collect(),
+    };
+    info!(?namespaces, "watches runs");
+    let controllers = namespaces.iter().map(|it| watches::controller(*it, context, ended(end.clone())));
+    let (controllers, runs): (Vec<_>, Vec<_>) = controllers.unzip();
+    caches.get_or_init(|| runs);
+    let turns = async {
+        join_all(controllers).await;
+        context.events.drain(LAST_EVENTS).await;
+    };
+    let Some(mut held) = held else {
+        turns.await;
+        return Ok(());
+    };
+    let (stop, stopped) = oneshot::channel::<()>();
+    // A task of its own, so that the turns do not delay it.
+    let mut holding = tokio::spawn(async move {
+        tokio::select! {
+            lost = held.hold() => return Some(lost),
+            _ = stopped => {}
+        }
+        held.release().await;
+        None
+    });
+    tokio::select! {
+        () = turns => {}
+        lost = &mut holding => {
+            let lost = lost.ok().flatten().map_or_else(|| "its task ended".to_owned(), |it| it.to_string());
+            error!(%lost, "leads no longer, and ends before another replica begins");
+            // At once: a turn in progress could only be refused.
+            std::process::exit(LEASE_LOST);
+        }
     }
-    Ok(())
+    // An error means that the task has ended, which the next line shows.
+    let _ = stop.send(());
+    holding.await.context("the task of the lease panicked").map(drop)
 }
+
+/// The election, unless a flag turns it off.
+fn election(
+    flags: &Flags,
+    config: &Config,
+    fence: &Arc<Fence>,
+    health: &Arc<Health>,
+) -> anyhow::Result<Option<Election>> {
+    if flags.no_leader_election {
+        return Ok(None);
+    }
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "operator".to_owned());
+    let candidate = Candidate {
+        namespace: flags.leader_election_namespace.clone().unwrap_or_else(|| config.default_namespace.clone()),
+        lease: flags.leader_election_lease.clone(),
+        identity: flags.identity.clone().unwrap_or_else(|| Candidate::unique_identity(&host)),
+    };
+    // Its own connections: a turn that hangs must not delay the lease, and its writes pass no fence.
+    let client = connection::client(config, health, &Arc::new(Fence::open()));
+    let client = client.context("the cluster's configuration cannot be used")?;
+    Ok(Some(Election::new(client, candidate, Arc::clone(fence), Arc::clone(health))))
+}
+
+/// What takes log lines and spans.
+fn subscriber(level: &str, format: LogFormat, traces: Option<&Traces>) -> anyhow::Result<Dispatch> {
+    let lines = fmt::layer().with_writer(std::io::stderr);
+    let lines = match format {
+        LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed(),
+        LogFormat::Text => lines.boxed(),
+    };
+    let lines = tracing_subscriber::registry().with(lines.with_filter(log_filter(level)?));
+    Ok(match traces {
+        Some(traces) => lines.with(traces.layer()).into(),
+        // An empty layer would have no filter, and each span would be made.
+        None => lines.into(),
+    })
+}
+
+/// The filter of log lines. Spans of turns are no part of them, so that none is made unless traces are sent.
+fn log_filter(level: &str) -> anyhow::Result<EnvFilter> {
+    let filter = EnvFilter::try_new(filter(level)).context("--log-level is neither a level nor a filter")?;
+    Ok(filter.add_directive(format!("{}=off", traces::TARGET).parse()?))
+}
+
+/// Libraries log warnings. kube's client logs the whole text of an answer that it cannot read, with values of users.
+const LIBRARIES: &str = "warn,kube_client::client=error";
 
 /// The log filter of a level: the operator's own modules log at that level, and libraries only warnings.
 fn filter(level: &str) -> String {
@@ -141,8 +282,9 @@ fn filter(level: &str) -> String {
             let level = level.as_str().to_ascii_lowercase();
             ["operator", "benchwright_operator", "workload_profiles"]
                 .iter()
-                .fold("warn".to_owned(), |all, it| format!("{all},{it}={level}"))
+                .fold(LIBRARIES.to_owned(), |all, it| format!("{all},{it}={level}"))
         }
+        Ok(tracing::Level::WARN) => LIBRARIES.to_owned(),
         _ => level.to_owned(),
     }
 }
@@ -151,11 +293,13 @@ fn context(flags: &Flags, launcher_resources: Resources, client: Client, health:
     let instance = std::env::var("HOSTNAME").ok();
     let reporter = Reporter { controller: meta::MANAGER.into(), instance };
     let settings = Settings {
-        launcher_image: flags.launcher_image.clone(),
+        launcher_image: flags.launcher_image.clone().unwrap_or_default(),
         launcher_resources,
         launcher_pull_policy: flags.launcher_pull_policy.clone(),
         launcher_pull_secrets: flags.launcher_pull_secrets.clone(),
         service_domain: flags.service_domain.clone(),
+        pod_security: flags.pods.pod_security,
+        network_policy: flags.pods.network_policy(),
         ..Settings::default()
     };
     Context::new(client, settings, reporter, health)
@@ -186,9 +330,25 @@ mod tests {
 
     #[test]
     fn a_level_alone_is_for_the_operators_own_lines() {
-        assert_eq!(filter("debug"), "warn,operator=debug,benchwright_operator=debug,workload_profiles=debug");
-        assert_eq!(filter("warn"), "warn");
+        assert_eq!(
+            filter("debug"),
+            "warn,kube_client::client=error,operator=debug,benchwright_operator=debug,workload_profiles=debug"
+        );
+        assert_eq!(filter("warn"), "warn,kube_client::client=error");
         assert_eq!(filter("kube=trace,operator=info"), "kube=trace,operator=info");
+    }
+
+    #[tokio::test]
+    async fn without_traces_a_turn_has_no_span_at_any_level_of_the_log() -> anyhow::Result<()> {
+        for level in ["trace", "trace,kube=debug", "benchwright_turns=trace"] {
+            let _guard = subscriber(level, LogFormat::Text, None)?.set_default();
+            let turn = async {
+                assert!(tracing::Span::current().is_none(), "{level}");
+                Ok(kube::runtime::controller::Action::await_change())
+            };
+            traces::turn(&kube::core::ObjectMeta::default(), turn).await?;
+        }
+        Ok(())
     }
 
     /// The values are copied into a status, and the API server refuses a status with a wrong one.

@@ -1,15 +1,38 @@
 //! The operator's Prometheus metrics. No label names a run, so that the number of series does not grow with the runs.
 
-use std::time::Instant;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
-use crds::{Reason, Word as _, status::Phase};
+use crds::{Outcome, Reason, Word as _, status::Phase};
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::Registry,
 };
 
-use crate::error::Error;
+use crate::{error::Error, traces};
+
+/// Reasons for which the cluster may be the cause of an attempt's end, rather than the model server or the profile. An alert of the
+/// chart counts them.
+pub const OF_THE_CLUSTER: [Reason; 15] = [
+    Reason::AmbiguousPod,
+    Reason::ContainerRefused,
+    Reason::Disrupted,
+    Reason::ImagePull,
+    Reason::JobLost,
+    Reason::LauncherFailed,
+    Reason::MountPending,
+    Reason::OOMKilled,
+    Reason::PodRefused,
+    Reason::PrepareTimeout,
+    Reason::ResultLost,
+    Reason::StartTimeout,
+    Reason::StorageFailed,
+    Reason::Unschedulable,
+    Reason::VolumePending,
+];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ReasonLabels {
@@ -19,6 +42,17 @@ struct ReasonLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct PhaseLabels {
     phase: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RunLabels {
+    phase: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WatchLabels {
+    resource: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -34,10 +68,19 @@ pub struct Metrics {
     errors: Family<ReasonLabels, Counter>,
     duration: Histogram,
     phases: Family<PhaseLabels, Counter>,
-    runs: Family<PhaseLabels, Gauge>,
+    phase_durations: Family<PhaseLabels, Histogram, fn() -> Histogram>,
+    collect_durations: Histogram,
+    render_durations: Histogram,
+    runs: Family<RunLabels, Gauge>,
+    waiting_turns: Gauge,
+    waiting_events: Gauge,
+    dropped_events: Counter,
+    dropped_spans: Counter,
+    watch_errors: Family<WatchLabels, Counter>,
     attempts: Family<ReasonLabels, Counter>,
     message_sizes: Histogram,
     writes: Family<WriteLabels, Counter>,
+    leader: Gauge,
 }
 
 impl Default for Metrics {
@@ -48,10 +91,19 @@ impl Default for Metrics {
             errors: Family::default(),
             duration: Histogram::new([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0]),
             phases: Family::default(),
+            phase_durations: Family::new_with_constructor(|| Histogram::new([1.0, 5.0, 30.0, 120.0, 600.0, 3_600.0])),
+            collect_durations: Histogram::new([0.5, 1.0, 2.0, 5.0, 30.0, 300.0]),
+            render_durations: Histogram::new([0.001, 0.01, 0.1, 1.0, 10.0]),
             runs: Family::default(),
+            waiting_turns: Gauge::default(),
+            waiting_events: Gauge::default(),
+            dropped_events: Counter::default(),
+            dropped_spans: Counter::default(),
+            watch_errors: Family::default(),
             attempts: Family::default(),
             message_sizes: Histogram::new([256.0, 512.0, 1_024.0, 1_536.0, 2_048.0, 3_072.0, 4_096.0]),
             writes: Family::default(),
+            leader: Gauge::default(),
         };
         metrics.registered()
     }
@@ -64,7 +116,27 @@ impl Metrics {
         registry.register("reconcile_errors", "Turns that failed, by cause", self.errors.clone());
         registry.register("reconcile_duration_seconds", "How long a turn took", self.duration.clone());
         registry.register("phase_transitions", "Runs that entered a phase", self.phases.clone());
-        registry.register("runs", "Runs, by the phase they are in", self.runs.clone());
+        registry.register(
+            "phase_duration_seconds",
+            "How long runs were in a phase that they left",
+            self.phase_durations.clone(),
+        );
+        registry.register(
+            "collect_duration_seconds",
+            "From the end of the Job to the result in the status",
+            self.collect_durations.clone(),
+        );
+        registry.register(
+            "render_duration_seconds",
+            "How long the rendering of a profile took",
+            self.render_durations.clone(),
+        );
+        registry.register("runs", "Runs, by phase and outcome", self.runs.clone());
+        registry.register("waiting_turns", "Turns that are due and wait for a place", self.waiting_turns.clone());
+        registry.register("waiting_events", "Events that are not written yet", self.waiting_events.clone());
+        registry.register("dropped_events", "Events that were not written", self.dropped_events.clone());
+        registry.register("dropped_spans", "Spans of traces that were not sent", self.dropped_spans.clone());
+        registry.register("watch_errors", "Failures of watches, by resource", self.watch_errors.clone());
         registry.register("attempts", "Attempts that ended, by reason", self.attempts.clone());
         registry.register(
             "termination_message_bytes",
@@ -72,7 +144,20 @@ impl Metrics {
             self.message_sizes.clone(),
         );
         registry.register("api_writes", "Writes to the API server, by verb and resource", self.writes.clone());
+        registry.register("leader", "1 while this replica leads", self.leader.clone());
+        // Prometheus sees no increase from no series to a first one.
+        for phase in Phase::ALL {
+            self.phases.get_or_create(&PhaseLabels { phase: phase.name() }).inc_by(0);
+        }
+        for reason in OF_THE_CLUSTER {
+            self.attempts.get_or_create(&ReasonLabels { reason: reason.name() }).inc_by(0);
+        }
         self
+    }
+
+    /// Notes that this replica leads now. It leads until its process ends.
+    pub fn leads(&self) {
+        self.leader.set(1);
     }
 
     /// Counts a turn and starts its clock.
@@ -88,19 +173,55 @@ impl Metrics {
         }
     }
 
-    /// Sets the number of runs in each phase. A run without a phase has not had its first turn yet.
-    pub fn count_runs(&self, phases: impl Iterator<Item = Option<Phase>>) {
-        let mut counts = Phase::ALL.map(|phase| (phase.name(), 0_i64)).to_vec();
-        counts.push(("None", 0));
-        for phase in phases {
-            let name = phase.map_or("None", Phase::name);
-            if let Some((_, count)) = counts.iter_mut().find(|(it, _)| *it == name) {
-                *count += 1;
-            }
+    /// Records how long a run was in a phase that it left.
+    pub fn phase_left(&self, phase: Phase, after: Duration) {
+        self.phase_durations.get_or_create(&PhaseLabels { phase: phase.name() }).observe(after.as_secs_f64());
+    }
+
+    /// Records the time from the end of a Job to the result in the status.
+    pub fn collected(&self, after: Duration) {
+        self.collect_durations.observe(after.as_secs_f64());
+    }
+
+    /// Records how long the rendering of a profile took.
+    pub fn rendered(&self, after: Duration) {
+        self.render_durations.observe(after.as_secs_f64());
+    }
+
+    /// Sets the number of runs by phase and outcome. A run without a phase has not had its first turn yet.
+    pub fn count_runs(&self, states: impl Iterator<Item = (Option<Phase>, Option<Outcome>)>) {
+        let unfinished = Phase::ALL.into_iter().filter(|it| !it.is_terminal()).map(|it| (it.name(), ""));
+        let mut counts: BTreeMap<_, i64> = unfinished.chain([("None", "")]).map(|it| (it, 0)).collect();
+        for (phase, outcome) in states {
+            let labels = (phase.map_or("None", Phase::name), outcome.map_or("", Outcome::name));
+            *counts.entry(labels).or_default() += 1;
         }
-        for (phase, count) in counts {
-            self.runs.get_or_create(&PhaseLabels { phase }).set(count);
+        // A state that no run is in any more must not keep its last number.
+        self.runs.clear();
+        for ((phase, outcome), count) in counts {
+            self.runs.get_or_create(&RunLabels { phase, outcome }).set(count);
         }
+    }
+
+    /// Sets the numbers of turns and events that wait.
+    pub fn waiting(&self, turns: usize, events: usize) {
+        self.waiting_turns.set(i64::try_from(turns).unwrap_or(i64::MAX));
+        self.waiting_events.set(i64::try_from(events).unwrap_or(i64::MAX));
+    }
+
+    /// Counts an event that was not written.
+    pub fn event_dropped(&self) {
+        self.dropped_events.inc();
+    }
+
+    /// Counts spans that were not sent.
+    pub fn spans_dropped(&self, count: u64) {
+        self.dropped_spans.inc_by(count);
+    }
+
+    /// Counts a failure of a watch.
+    pub fn watch_failed(&self, resource: &str) {
+        self.watch_errors.get_or_create(&WatchLabels { resource: resource.to_owned() }).inc();
     }
 
     /// Counts the end of an attempt.
@@ -113,8 +234,9 @@ impl Metrics {
         self.message_sizes.observe(f64::from(u32::try_from(bytes).unwrap_or(u32::MAX)));
     }
 
-    /// Counts a write to the API server.
+    /// Counts a write to the API server, and notes it in the trace of the turn.
     pub fn write(&self, verb: &'static str, resource: &str) {
+        traces::wrote(verb, resource);
         self.writes.get_or_create(&WriteLabels { verb, resource: resource.to_owned() }).inc();
     }
 

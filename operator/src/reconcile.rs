@@ -5,25 +5,32 @@ use std::{sync::Arc, time::Duration};
 use crds::{BenchmarkRun, status::Phase};
 use jiff::{Timestamp, Unit};
 use kube::{Api, ResourceExt as _, runtime::controller::Action};
-use tracing::{debug, warn};
+use tracing::{Instrument as _, debug, warn};
 
 use crate::{
-    apply::apply,
+    apply::{apply, stop_deleted},
+    cached_run,
     context::Context,
     error::Error,
+    namespaces,
     observe::observe,
-    plan::{Refused, Turn, plan, status::full_name},
+    plan::{Observed, Plan, Turn, plan, status::full_name},
+    targets::{self, turn::Next},
+    traces,
 };
 
 /// The wait after the first error of a run. Each further error in a row doubles it.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(300);
-/// Only this refusal may pass, because a quota can be raised. After any other one the object itself is wrong.
-const FORBIDDEN: u16 = 403;
+/// The kind of the results' claim, which may belong to nobody.
+const CLAIM: &str = "PersistentVolumeClaim";
 /// The longest turn: the number of concurrent turns is limited, and a request may hang.
-const TURN_LIMIT: Duration = Duration::from_secs(60);
-/// The most plans in one turn. A run needs two: the first writes the intent, the second carries it out. The limit ends a cycle.
-const MAX_STEPS: usize = 4;
+pub const TURN_LIMIT: Duration = Duration::from_secs(60);
+/// The most plans in one turn. A run needs three at its end: the first writes the intent, the second carries it out, the third
+/// marks the run. The limit ends a cycle.
+const MAX_STEPS: usize = 6;
+/// How often a turn begins again because the run changed meanwhile. More changes wait for the next turn.
+const MAX_CONFLICTS: usize = 3;
 
 /// One turn of the loop: read the state, decide, write the decision.
 ///
@@ -34,33 +41,57 @@ pub async fn reconcile(cached: Arc<BenchmarkRun>, context: Arc<Context>) -> Resu
     let done =
         tokio::time::timeout(TURN_LIMIT, run_turn(&cached, &context)).await.unwrap_or(Err(Error::Timeout(TURN_LIMIT)));
     timer.end(done.as_ref().err());
-    if done.is_ok() {
-        context.failures.clear(&cached.uid().unwrap_or_default());
-    }
     done
 }
 
+/// Runs a turn, and begins again if the run changed between reading and writing: that is no failure.
 async fn run_turn(cached: &BenchmarkRun, context: &Context) -> Result<Action, Error> {
-    let Some(mut run) = read_live(cached, context).await? else { return Ok(forget(cached, context)) };
-    for _ in 0..MAX_STEPS {
-        if run.metadata.deletion_timestamp.is_some() {
-            // The garbage collector deletes its children; no new ones may be created.
-            return Ok(forget(&run, context));
-        }
-        match step(&run, context).await? {
-            Step::RunGone => return Ok(forget(&run, context)),
-            Step::Again(after) => run = *after,
-            Step::Wait(next_look) => return Ok(next_look.map_or_else(Action::await_change, Action::requeue)),
+    // What is cached of a run with its mark is enough, unless the API server says that it is outdated.
+    let mut known = Some(cached.clone()).filter(cached_run::is_enough);
+    for _ in 0..MAX_CONFLICTS {
+        let run = match known.take() {
+            Some(run) => Some(run),
+            None => read_live(cached, context).await?,
+        };
+        let Some(run) = run else { return forget(cached, context).await };
+        traces::before(&run);
+        match run_steps(run, context).await {
+            Err(Error::Outdated) => debug!(run = %full_name(cached), "the run has changed and is read again"),
+            done => return done,
         }
     }
     Ok(Action::requeue(FIRST_BACKOFF))
 }
 
-/// Reads a run live unless it is finished: a decision on an outdated status could create a second Job.
-async fn read_live(cached: &BenchmarkRun, context: &Context) -> Result<Option<BenchmarkRun>, Error> {
-    if cached.is_finished() {
-        return Ok(Some(cached.clone()));
+/// Plans and applies until nothing is left to do at once.
+async fn run_steps(mut run: BenchmarkRun, context: &Context) -> Result<Action, Error> {
+    for _ in 0..MAX_STEPS {
+        if run.metadata.deletion_timestamp.is_some() {
+            // No new children may be created.
+            return forget(&run, context).await;
+        }
+        match step(&run, context).await? {
+            Step::RunGone => {
+                // A Job is deleted only for a run that is certainly gone: one answer is not enough.
+                let found = read_live(&run, context).await?;
+                if found.is_some_and(|it| it.uid() == run.uid()) {
+                    return Ok(Action::requeue(FIRST_BACKOFF));
+                }
+                return forget(&run, context).await;
+            }
+            Step::Again(after) => run = *after,
+            Step::Wait(next_look) => {
+                let namespace = run.namespace().unwrap_or_default();
+                let next_look = context.looks.next(&run.uid().unwrap_or_default(), &namespace, next_look);
+                return Ok(next_look.map_or_else(Action::await_change, Action::requeue));
+            }
+        }
     }
+    Ok(Action::requeue(FIRST_BACKOFF))
+}
+
+/// Reads a run live: a decision on an outdated status could create a second Job.
+async fn read_live(cached: &BenchmarkRun, context: &Context) -> Result<Option<BenchmarkRun>, Error> {
     let runs: Api<BenchmarkRun> = Api::namespaced(context.client.clone(), &cached.namespace().unwrap_or_default());
     Ok(runs.get_opt(&cached.name_any()).await?)
 }
@@ -78,29 +109,49 @@ enum Step {
 async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     let now = Timestamp::now().round(Unit::Second).unwrap_or_default();
     let turn = Turn { settings: &context.settings, now };
-    let mut observed = observe(&context.client, run, &context.settings, &context.ended_pods).await?;
-    let mut decided = plan(run, &observed, &turn);
-    let mut applied = apply(context, run, &decided).await;
-    let mut refusal = None;
-    if let Err(error @ Error::Refused { code, .. }) = applied {
-        // The second plan puts the API server's message into the status.
-        observed.refused = Some(Refused { message: error.to_string(), for_good: code != FORBIDDEN });
-        decided = plan(run, &observed, &turn);
-        applied = apply(context, run, &decided).await;
-        refusal = Some(error);
+    let mut observed = observe(context, run).instrument(traces::step("observe")).await?;
+    if targets::turn::ask(context, run, &mut observed, now).await? == Next::Later {
+        return Ok(Step::Wait(Some(FIRST_BACKOFF)));
     }
+    observed.namespace_line = context.namespaces.turn(run, &context.policy, namespaces::asks(run, &observed));
+    let (mut decided, mut applied) = decide(context, run, &mut observed, &turn).await;
+    let mut refusal = None;
+    if let Err(error) = &applied
+        && let Some(refused) = error.refusal()
+    {
+        // The second plan puts the message into the status.
+        observed.refused = Some(refused);
+        refusal = applied.err();
+        (decided, applied) = decide(context, run, &mut observed, &turn).await;
+    }
+    if let Err(Error::Conflict { kind, name }) = &applied
+        && kind != CLAIM
+    {
+        // The second plan ends the run. A claim is observed instead: it may be for results.
+        observed.conflict = Some(name.clone());
+        (decided, applied) = decide(context, run, &mut observed, &turn).await;
+    }
+    targets::turn::settle(context, run, &applied, now);
     let after = match applied {
         Ok(Some(after)) => after,
         Ok(None) => return Ok(Step::RunGone),
         Err(Error::Api(kube::Error::Api(status))) if status.is_not_found() => return Ok(Step::RunGone),
         Err(error) => return Err(error),
     };
+    traces::after(&after);
+    context.namespaces.note(&after, &context.policy);
     if let Some(refusal) = refusal.filter(|_| !after.is_finished()) {
         return Err(refusal);
+    }
+    if !observed.unread.iter().any(|it| it.passing) {
+        // Otherwise the next turn would have to fail several times again before it decides without that read.
+        context.failures.clear(&run.uid().unwrap_or_default());
     }
     if after.is_finished() {
         if let Some(ended) = observed.ended.filter(|_| !run.is_finished()) {
             context.metrics.termination_message(ended.message.len());
+            let collected = observed.job.ended_at.and_then(|it| Duration::try_from(now.duration_since(it)).ok());
+            collected.into_iter().for_each(|it| context.metrics.collected(it));
         }
         context.ended_pods.forget(&after.uid().unwrap_or_default());
     }
@@ -109,14 +160,33 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     Ok(if decided.again { Step::Again(Box::new(after)) } else { Step::Wait(decided.next_look) })
 }
 
-fn forget(run: &BenchmarkRun, context: &Context) -> Action {
-    context.forget(&run.uid().unwrap_or_default());
-    Action::await_change()
+/// Plans, and applies the plan.
+async fn decide(
+    context: &Context,
+    run: &BenchmarkRun,
+    observed: &mut Observed,
+    turn: &Turn<'_>,
+) -> (Plan, Result<Option<BenchmarkRun>, Error>) {
+    let decided = traces::step("decide").in_scope(|| plan(run, observed, turn));
+    let applied = apply(context, run, &decided, &mut observed.config_map_uid);
+    let applied = applied.instrument(traces::step("apply")).await;
+    (decided, applied)
 }
 
-/// Schedules the next turn after a failed one: 1 to 300 seconds later, depending on the failures in a row.
+/// A run was deleted. The garbage collector deletes its children, but not those of a run that a finalizer keeps, or that was
+/// deleted with `--cascade=orphan`.
+async fn forget(run: &BenchmarkRun, context: &Context) -> Result<Action, Error> {
+    traces::deleted();
+    context.forget(&run.uid().unwrap_or_default());
+    stop_deleted(context, run).await?;
+    Ok(Action::await_change())
+}
+
+/// Schedules the next turn after a failed one: 1 to 300 seconds later, depending on the failures in a row and on how long the
+/// API server asks to wait.
 pub fn on_error(run: Arc<BenchmarkRun>, error: &Error, context: Arc<Context>) -> Action {
-    let wait = backoff(context.failures.add(&run.uid().unwrap_or_default()));
+    let asked = error.retry_after().unwrap_or_default().min(MAX_BACKOFF);
+    let wait = backoff(context.failures.add(&run.uid().unwrap_or_default())).max(asked);
     warn!(run = %full_name(&run), %error, ?wait, "a turn failed");
     Action::requeue(wait)
 }

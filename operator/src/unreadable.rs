@@ -12,22 +12,20 @@ use jiff::{Timestamp, Unit};
 use kube::{
     Api, Resource as _, ResourceExt as _,
     api::{ApiResource, DynamicObject, Patch, PatchParams},
-    runtime::{
-        controller::Action,
-        events::{Event, EventType},
-    },
+    runtime::controller::Action,
 };
 use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::{
-    apply::STATUS_MANAGER,
+    apply::{STATUS_MANAGER, exactly},
     context::Context,
     error::Error,
-    plan::status::{self, truncate},
+    events::News,
+    plan::status::{set_condition, truncate, truncate_message},
 };
 
-/// When the user is told again where the API server refused it.
+/// When the operator tries again where the API server refused it.
 pub const RETRY: Duration = Duration::from_secs(300);
 /// The longest note of an event, in bytes.
 const MAX_NOTE: usize = 1_000;
@@ -42,35 +40,49 @@ pub async fn leave_alone(context: &Context, namespace: &str, name: &str) -> Resu
     let runs: Api<DynamicObject> = Api::namespaced_with(context.client.clone(), namespace, &resource);
     let Some(run) = runs.get_opt(name).await? else { return Ok(Action::await_change()) };
     let Some(problem) = problem(&run) else {
-        // It has changed since, and the watch will tell.
+        // The run has changed since, and its change causes the next turn.
         return Ok(Action::await_change());
     };
-    let message = format!(
-        "benchwright-operator {} cannot read this run and leaves it alone: {problem}; install the release that knows this value, or create the run anew without it",
-        env!("CARGO_PKG_VERSION")
-    );
+    let message = message(&problem);
     warn!(run = %format!("{namespace}/{name}"), %problem, "a run cannot be read and is left alone");
     if run.data["status"]["phase"].is_null() && run.metadata.deletion_timestamp.is_none() {
         write_conditions(context, &runs, &run, &message).await?;
     }
-    let event = Event {
-        type_: EventType::Warning,
+    context.events.publish(News {
+        about: run.object_ref(&resource),
+        warning: true,
         reason: Reason::Unreadable.name().to_owned(),
-        note: Some(truncate(&message, MAX_NOTE)),
-        action: "Reconcile".into(),
-        secondary: None,
-    };
-    context.metrics.write("create", "events");
-    if let Err(error) = context.recorder.publish(&event, &run.object_ref(&resource)).await {
-        warn!(run = %format!("{namespace}/{name}"), %error, "an event was not written");
-    }
+        note: truncate(&message, MAX_NOTE),
+        // Not told again by an operator that starts again.
+        occasion: run.metadata.generation.unwrap_or_default().to_string(),
+    });
     Ok(Action::await_change())
 }
 
 /// What of a run cannot be read: field, value and what this release knows; `None` where all of it can.
-fn problem(run: &DynamicObject) -> Option<String> {
+pub fn problem(run: &DynamicObject) -> Option<String> {
     let whole = serde_json::to_value(run).unwrap_or_default();
     serde_path_to_error::deserialize::<Value, BenchmarkRun>(whole).err().map(|it| it.to_string())
+}
+
+/// The message of the status: this release, what it cannot read, and the remedy.
+pub fn message(problem: &str) -> String {
+    format!(
+        "benchwright-operator {} cannot read this run and leaves it alone: {problem}; install the release that knows this value, or create the run anew without it",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// The fields of the status that a run without a phase gets.
+pub fn status(run: &DynamicObject, message: &str, now: Timestamp) -> Value {
+    let mut conditions: Vec<Condition> =
+        serde_json::from_value(run.data["status"]["conditions"].clone()).unwrap_or_default();
+    let generation = run.metadata.generation.unwrap_or_default();
+    for (kind, value) in [("Ready", ConditionStatus::False), ("Stalled", ConditionStatus::True)] {
+        let message = truncate_message(message);
+        set_condition(&mut conditions, generation, now, kind, (value, Reason::Unreadable, message));
+    }
+    json!({"observedGeneration": generation, "conditions": conditions})
 }
 
 async fn write_conditions(
@@ -79,22 +91,15 @@ async fn write_conditions(
     run: &DynamicObject,
     message: &str,
 ) -> Result<(), Error> {
-    let before = &run.data["status"]["conditions"];
-    let mut conditions: Vec<Condition> = serde_json::from_value(before.clone()).unwrap_or_default();
-    let generation = run.metadata.generation.unwrap_or_default();
-    let now = Timestamp::now().round(Unit::Second).unwrap_or_default();
-    for (kind, status) in [("Ready", ConditionStatus::False), ("Stalled", ConditionStatus::True)] {
-        let message = status::truncate_message(message);
-        status::set_condition(&mut conditions, generation, now, kind, (status, Reason::Unreadable, message));
-    }
-    if serde_json::to_value(&conditions).ok().as_ref() == Some(before) {
+    let status = status(run, message, Timestamp::now().round(Unit::Second).unwrap_or_default());
+    if status["conditions"] == run.data["status"]["conditions"] {
         return Ok(());
     }
     let patch = json!({
         "apiVersion": format!("{}/{}", benchmark_run::GROUP, benchmark_run::VERSION),
         "kind": benchmark_run::KIND,
-        "metadata": {"name": run.name_any(), "uid": run.uid()},
-        "status": {"observedGeneration": generation, "conditions": conditions},
+        "metadata": exactly(run),
+        "status": status,
     });
     context.metrics.write("patch", "benchmarkruns/status");
     let params = PatchParams::apply(STATUS_MANAGER).force();

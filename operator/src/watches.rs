@@ -2,6 +2,7 @@
 //! large fields, which each turn reads live, and no Jobs or pods, whose events only start a turn.
 
 use std::{
+    collections::HashSet,
     fmt::Debug,
     sync::{
         Arc,
@@ -10,8 +11,9 @@ use std::{
     time::Duration,
 };
 
-use crds::{BenchmarkRun, status::Phase};
+use crds::{BenchmarkRun, Outcome, status::Phase};
 use futures::{FutureExt as _, Stream, StreamExt as _, TryStreamExt as _, future::BoxFuture};
+use jiff::Timestamp;
 use k8s_openapi::{
     NamespaceResourceScope,
     api::{batch::v1::Job, core::v1::Pod},
@@ -19,7 +21,6 @@ use k8s_openapi::{
 };
 use kube::{
     Api, Client, Resource, ResourceExt,
-    core::DeserializeGuard,
     runtime::{
         Controller, PredicateConfig, WatchStreamExt as _,
         controller::{Action, Config, Error as TurnError},
@@ -32,24 +33,20 @@ use serde::de::DeserializeOwned;
 use tracing::{debug, info, warn};
 
 use crate::{
+    cached_run::{self, Guarded},
     connection::{NoBackoff, WatchBackoff},
     context::Context,
     ended_pods::EndedPods,
     error::Error,
     plan::meta,
-    reconcile::{on_error, reconcile},
-    unreadable,
+    reconcile::{TURN_LIMIT, on_error, reconcile},
+    traces, unreadable,
 };
 
-/// The most turns at the same time: enough for a burst of runs, few enough for the API server.
-const CONCURRENCY: u16 = 16;
+/// kube sets no limit to the turns: [`crate::turns`] does, and a turn that waits for its namespace takes no place.
+const CONCURRENCY: u16 = 0;
 /// Changes of one run within this time start one turn.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// The annotation in which `kubectl apply` keeps a copy of the whole object.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-/// A run, or the error of one that this release cannot read: that run must not stop the watch on the others.
-type Guarded = DeserializeGuard<BenchmarkRun>;
 
 /// The cache of a watch on runs.
 #[derive(Clone)]
@@ -65,9 +62,20 @@ impl Runs {
         self.filled.load(Ordering::Acquire)
     }
 
-    /// The phase of each run.
-    pub fn phases(&self) -> Vec<Option<Phase>> {
-        self.store.state().iter().map(|it| it.0.as_ref().ok().and_then(phase)).collect()
+    /// The UID of each run.
+    fn uids(&self) -> HashSet<String> {
+        self.store.state().iter().filter_map(|it| it.uid()).collect()
+    }
+
+    /// The phase and the outcome of each run.
+    pub fn states(&self) -> Vec<(Option<Phase>, Option<Outcome>)> {
+        let runs = self.store.state();
+        let statuses = runs.iter().map(|it| it.0.as_ref().ok().and_then(|it| it.status.as_ref()));
+        statuses.map(|it| (it.and_then(|it| it.phase), it.and_then(|it| it.outcome))).collect()
+    }
+
+    fn holds(&self, run: &Guarded) -> bool {
+        self.store.get(&ObjectRef::from_obj(run)).is_some_and(|it| it.uid() == run.uid())
     }
 
     /// Keeps how a pod ended, if its run is in the cache and unfinished.
@@ -81,10 +89,6 @@ impl Runs {
     }
 }
 
-fn phase(run: &BenchmarkRun) -> Option<Phase> {
-    run.status.as_ref()?.phase
-}
-
 /// The loop over the runs of one namespace or of all. It ends after `end`, when the turns in progress are done.
 pub fn controller(
     namespace: Option<&str>,
@@ -96,9 +100,13 @@ pub fn controller(
     let jobs = child_changes::<Job>(namespace, context);
     let pods = child_changes::<Pod>(namespace, context);
     let (ended_pods, known) = (Arc::clone(&context.ended_pods), runs.clone());
+    let (known_to_turns, known_to_errors) = (runs.clone(), runs.clone());
     let turns = Controller::for_stream(run_changes(namespace, context, writer, &runs), reader)
         .with_config(Config::default().concurrency(CONCURRENCY).debounce(DEBOUNCE))
         .trigger_backoff(NoBackoff)
+        .reconcile_on(
+            context.targets.woken(namespace).names().map(|(namespace, name)| ObjectRef::new(&name).within(&namespace)),
+        )
         .watches_stream(jobs, |job| run_of(&job))
         .watches_stream(pods, move |pod| {
             let run = run_of(&pod);
@@ -109,7 +117,15 @@ pub fn controller(
             run
         })
         .graceful_shutdown_on(end)
-        .run(turn, after_error, Arc::clone(context))
+        .run(
+            move |run, context| turn(run, context, known_to_turns.clone()),
+            move |run, error, context| {
+                let next = after_error(&run, error, &context);
+                forget_unknown(&run, &context, &known_to_errors);
+                next
+            },
+            Arc::clone(context),
+        )
         .for_each(async |turn| match turn {
             Ok(_) => {}
             // The next watch event or the backoff starts another turn.
@@ -131,18 +147,38 @@ fn run_changes(
     let api = api::<Guarded>(&context.client, namespace);
     context.health.expect(api.resource_url());
     let (context, filled) = (Arc::clone(context), Arc::clone(&runs.filled));
-    let place = namespace.unwrap_or("all").to_owned();
+    let place = namespace.map(str::to_owned);
+    let known = runs.clone();
+    let (metrics, mut before) = (Arc::clone(&context.metrics), HashSet::new());
+    let noting = Arc::clone(&context);
+    context.targets.filling();
     watcher(api, watch_config(&context))
         .backoff(WatchBackoff::default())
-        .modify(slim_run)
+        .modify(move |run| {
+            if let Ok(run) = &run.0 {
+                noting.targets.note(run, &noting.settings, Timestamp::now());
+                noting.namespaces.note(run, &noting.policy);
+            }
+            cached_run::slim(run);
+        })
         .reflect(writer)
         .inspect_ok(move |event| match event {
             Event::Delete(run) => context.forget(&run.uid().unwrap_or_default()),
-            Event::InitDone if !filled.swap(true, Ordering::AcqRel) => {
-                info!(namespace = place, "the cache of runs is filled")
+            Event::Init => before = known.uids(),
+            Event::InitDone => {
+                let now_known = known.uids();
+                context.targets.retain(place.as_deref(), &now_known, Timestamp::now());
+                context.namespaces.retain(place.as_deref(), &now_known);
+                // The watch reports no event for runs that were deleted while it was interrupted.
+                std::mem::take(&mut before).difference(&now_known).for_each(|it| context.forget(it));
+                if !filled.swap(true, Ordering::AcqRel) {
+                    context.targets.filled();
+                    info!(namespace = place.as_deref().unwrap_or("all"), "the cache of runs is filled");
+                }
             }
-            _ => {}
+            Event::Apply(_) | Event::InitApply(_) => {}
         })
+        .inspect_err(move |_| metrics.watch_failed(&BenchmarkRun::plural(&())))
         .applied_objects()
         // The operator's own status writes do not change the generation and need no turn.
         .predicate_filter(predicates::generation, PredicateConfig::default())
@@ -158,26 +194,49 @@ where
 {
     let api = api::<K>(&context.client, namespace);
     context.health.expect(api.resource_url());
-    watcher(api, watch_config(context).labels(meta::MANAGED)).backoff(WatchBackoff::default()).touched_objects()
+    let metrics = Arc::clone(&context.metrics);
+    watcher(api, watch_config(context).labels(meta::MANAGED))
+        .backoff(WatchBackoff::default())
+        .touched_objects()
+        .inspect_err(move |_| metrics.watch_failed(&K::plural(&())))
 }
 
 fn watch_config(context: &Context) -> watcher::Config {
-    watcher::Config::default().timeout(context.health.limits().watch_seconds)
+    watcher::Config::default().timeout(context.health.limits().watch_seconds).page_size(cached_run::PAGE)
 }
 
-async fn turn(run: Arc<Guarded>, context: Arc<Context>) -> Result<Action, Error> {
+async fn turn(run: Arc<Guarded>, context: Arc<Context>, known: Runs) -> Result<Action, Error> {
+    if run.0.as_ref().is_ok_and(cached_run::is_settled) {
+        return Ok(Action::await_change());
+    }
+    let _place = context.turns.enter(place(run.meta()).0).await;
+    // Boxed, because a turn that waits has to be small: there may be one of each run.
+    let done = Box::pin(traces::turn(run.meta(), begin(&run, &context))).await;
+    forget_unknown(&run, &context, &known);
+    done
+}
+
+async fn begin(run: &Guarded, context: &Arc<Context>) -> Result<Action, Error> {
     match &run.0 {
-        Ok(run) => reconcile(Arc::new(run.clone()), context).await,
+        Ok(run) => reconcile(Arc::new(run.clone()), Arc::clone(context)).await,
         Err(invalid) => {
             let (namespace, name) = place(&invalid.metadata);
-            unreadable::leave_alone(&context, namespace, name).await
+            let done = tokio::time::timeout(TURN_LIMIT, unreadable::leave_alone(context, namespace, name)).await;
+            done.unwrap_or(Err(Error::Timeout(TURN_LIMIT)))
         }
     }
 }
 
-fn after_error(run: Arc<Guarded>, error: &Error, context: Arc<Context>) -> Action {
+/// A run that was deleted during its turn has no further turn or event that could remove it from memory.
+fn forget_unknown(run: &Guarded, context: &Context, known: &Runs) {
+    if !known.holds(run) {
+        context.forget(&run.uid().unwrap_or_default());
+    }
+}
+
+fn after_error(run: &Guarded, error: &Error, context: &Arc<Context>) -> Action {
     match &run.0 {
-        Ok(run) => on_error(Arc::new(run.clone()), error, context),
+        Ok(run) => on_error(Arc::new(run.clone()), error, Arc::clone(context)),
         Err(invalid) => {
             let (namespace, name) = place(&invalid.metadata);
             warn!(run = %format!("{namespace}/{name}"), %error, "the user could not be told that a run cannot be read");
@@ -195,17 +254,6 @@ fn place(metadata: &ObjectMeta) -> (&str, &str) {
 fn run_of<K: ResourceExt>(child: &K) -> Option<ObjectRef<Guarded>> {
     let name = child.labels().get(meta::RUN)?;
     Some(ObjectRef::new(name).within(&child.namespace()?))
-}
-
-/// Removes large fields that are not used: each turn reads an unfinished run live.
-fn slim_run(run: &mut Guarded) {
-    run.managed_fields_mut().clear();
-    run.annotations_mut().remove(LAST_APPLIED);
-    if let Ok(run) = &mut run.0 {
-        run.spec.profile.inline = None;
-        run.spec.profile.variables.clear();
-        run.spec.profile.overrides.clear();
-    }
 }
 
 fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>

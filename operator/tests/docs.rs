@@ -1,10 +1,23 @@
-//! docs/operator.md names every reason and every metric, and the chart grants what it lists.
+//! docs/operator.md names every reason and every metric, and the chart grants what it lists. Dashboard and alerts use what exists.
 
-use std::fmt::Display;
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crds::{ExitCode, LauncherReason, Reason, Word};
-use operator::{error::Error, metrics::Metrics};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+    time::Duration,
+};
 
+use crds::{ExitCode, LauncherReason, Outcome, Reason, Word, status::Phase};
+use operator::{
+    error::Error,
+    metrics::{Metrics, OF_THE_CLUSTER},
+};
+use regex::Regex;
+use serde_json::Value;
+
+const ALERTS: &str = include_str!("../../charts/benchwright/files/alerts.yaml");
+const DASHBOARD: &str = include_str!("../../charts/benchwright/files/dashboard.json");
 const DOC: &str = include_str!("../../docs/operator.md");
 
 #[test]
@@ -21,21 +34,123 @@ fn missing(words: impl Iterator<Item = impl Display>) -> Vec<String> {
 }
 
 #[test]
-fn every_metric_stands_in_the_documentation() {
+fn a_pod_that_ends_has_time_for_the_turn_that_it_has_begun() {
+    let chart = include_str!("../../charts/benchwright/templates/deployment.yaml");
+    let grace = chart.lines().find_map(|it| it.trim().strip_prefix("terminationGracePeriodSeconds: "));
+    let grace: u64 = grace.expect("the chart sets it").parse().expect("a number");
+    // The last events, the last traces and giving the lease back take 3 s each.
+    assert!(grace >= operator::reconcile::TURN_LIMIT.as_secs() + 9, "{grace}");
+}
+
+/// The page of metrics. A family without a series would not be printed.
+fn page() -> String {
     let metrics = Metrics::default();
-    // A family without a series is not printed.
     metrics.write("create", "jobs");
-    metrics.phase_changed(Some(crds::status::Phase::Running));
-    metrics.count_runs([None].into_iter());
-    metrics.attempt_ended(Reason::Disrupted);
+    metrics.count_runs([(None, None)].into_iter());
+    metrics.watch_failed("jobs");
+    metrics.phase_left(crds::status::Phase::Running, Duration::from_secs(1));
     let conflict = Error::Conflict { kind: "Job".into(), name: "a".into() };
     metrics.turn().end(Some(&conflict));
-    let text = metrics.text();
+    metrics.text()
+}
+
+#[test]
+fn every_metric_stands_in_the_documentation() {
+    let text = page();
     let names: Vec<_> = text.lines().filter_map(|it| it.strip_prefix("# HELP ")?.split(' ').next()).collect();
-    assert!(names.len() >= 8, "{text}");
+    assert!(names.len() >= 16, "{text}");
     for name in names {
         assert!(DOC.contains(name), "{name} is not in docs/operator.md");
     }
+}
+
+/// The labels of each series of the operator, by its name.
+fn series() -> BTreeMap<String, BTreeSet<String>> {
+    let label = Regex::new(r#"(\w+)=""#).unwrap();
+    let mut found = BTreeMap::<_, BTreeSet<_>>::new();
+    for line in page().lines().filter(|it| !it.starts_with('#')) {
+        let name = line.split(['{', ' ']).next().unwrap();
+        let labels = label.captures_iter(line).map(|it| it[1].to_owned());
+        found.entry(name.to_owned()).or_default().extend(labels);
+    }
+    found
+}
+
+/// The expressions of the dashboard and of the alerts.
+fn expressions() -> Vec<String> {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let rules: Value = serde_saphyr::from_str(ALERTS).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap().iter().flat_map(|it| it["targets"].as_array());
+    let alerts = rules["groups"].as_array().unwrap().iter().flat_map(|it| it["rules"].as_array());
+    let variables =
+        dashboard["templating"]["list"].as_array().unwrap().iter().filter_map(|it| it["definition"].as_str());
+    let expressions = panels.chain(alerts).flatten().map(|it| it["expr"].as_str().unwrap());
+    expressions.chain(variables).map(str::to_owned).collect()
+}
+
+/// The metrics that an expression names, with what stands in braces behind each.
+fn selectors(expression: &str) -> Vec<(String, String)> {
+    let selector = Regex::new(r"(benchwright_operator_\w+)(?:\{([^}]*)\})?").unwrap();
+    let part = |it: Option<regex::Match<'_>>| it.map_or("", |it| it.as_str()).to_owned();
+    selector.captures_iter(expression).map(|it| (part(it.get(1)), part(it.get(2)))).collect()
+}
+
+#[test]
+fn dashboard_and_alerts_name_metrics_labels_and_values_that_exist_and_all_metrics_are_shown() {
+    // Prometheus adds these.
+    const ADDED: [&str; 3] = ["namespace", "job", "pod"];
+    let series = series();
+    let matcher = Regex::new(r#"(\w+)[!=~]+"([^"]*)""#).unwrap();
+    let group = Regex::new(r"by \(([\w, ]+)\)").unwrap();
+    let mut shown = BTreeSet::new();
+    for expression in expressions() {
+        let found = selectors(&expression);
+        let mut labels: BTreeSet<&str> = ADDED.into();
+        for (name, braces) in &found {
+            let own = series.get(name).unwrap_or_else(|| panic!("{name} is not a metric: {expression}"));
+            labels.extend(own.iter().map(String::as_str));
+            shown.insert(name.trim_end_matches("_bucket").to_owned());
+            for it in matcher.captures_iter(braces) {
+                let (label, values) = (&it[1], &it[2]);
+                assert!(own.contains(label) || ADDED.contains(&label), "{name} has no label {label}: {expression}");
+                assert!(values.starts_with('$') || values.split('|').all(|it| is_value(label, it)), "{expression}");
+            }
+        }
+        if !found.is_empty() {
+            for label in
+                group.captures_iter(&expression).flat_map(|it| it[1].split(", ").map(str::to_owned).collect::<Vec<_>>())
+            {
+                assert!(labels.contains(label.as_str()), "no label {label}: {expression}");
+            }
+        }
+    }
+    let histogram =
+        |it: &str| it.trim_end_matches("_bucket").trim_end_matches("_sum").trim_end_matches("_count").to_owned();
+    let all: BTreeSet<String> = series.keys().map(|it| histogram(it)).collect();
+    assert!(all.len() >= 16, "{all:?}");
+    assert_eq!(shown, all);
+}
+
+/// Whether a label of the operator can have a value.
+fn is_value(label: &str, value: &str) -> bool {
+    match label {
+        "phase" => Phase::ALL.iter().any(|it| it.name() == value),
+        "outcome" => value.is_empty() || Outcome::ALL.iter().any(|it| it.name() == value),
+        // Of failed turns or of attempts.
+        "reason" => value == Error::Outdated.category() || Reason::named(value).is_some(),
+        _ => false,
+    }
+}
+
+#[test]
+fn the_alert_on_attempts_counts_the_reasons_that_the_operator_shows_from_its_start() {
+    let reasons = OF_THE_CLUSTER.map(Reason::name).join("|");
+    assert!(ALERTS.contains(&format!("benchwright_operator_attempts_total{{reason=~\"{reasons}\"}}")), "{reasons}");
+    let fresh = Metrics::default().text();
+    for line in OF_THE_CLUSTER.map(|it| format!("benchwright_operator_attempts_total{{reason=\"{it}\"}} 0")) {
+        assert!(fresh.lines().any(|it| it == line), "{line} is missing in {fresh}");
+    }
+    assert!(fresh.contains("benchwright_operator_phase_transitions_total{phase=\"Failed\"} 0"), "{fresh}");
 }
 
 #[test]
@@ -47,7 +162,7 @@ fn the_chart_grants_what_is_documented_and_nothing_on_secrets_logs_or_exec() {
         .filter_map(|it| it.trim().strip_prefix("resources: [")?.strip_suffix(']'))
         .zip(rules.lines().filter_map(|it| it.trim().strip_prefix("verbs: [")?.strip_suffix(']')))
         .collect();
-    assert_eq!(granted.len(), 7, "{granted:?}");
+    assert_eq!(granted.len(), 12, "{granted:?}");
     for (resource, verbs) in granted {
         assert!(
             DOC.contains(&format!("{resource} | {verbs} |")),
@@ -57,4 +172,54 @@ fn the_chart_grants_what_is_documented_and_nothing_on_secrets_logs_or_exec() {
     for never in ["secrets", "pods/log", "pods/exec", "\"*\"", "[*]"] {
         assert!(!rules.contains(never), "{never}");
     }
+}
+
+/// Every label value that can occur, and ten thousand runs.
+#[test]
+fn ten_thousand_runs_give_at_most_two_hundred_series_without_a_name_of_a_run() {
+    let metrics = Metrics::default();
+    let outcomes = [Outcome::Passed, Outcome::SLOViolated, Outcome::Inconclusive, Outcome::Invalid, Outcome::Error];
+    let states = (0..10_000).map(|it| match it % 20 {
+        number if number < 6 => (Some(Phase::ALL[number]), None),
+        number if number < 12 => (Some(Phase::Failed), Some(outcomes[number % outcomes.len()])),
+        12 => (Some(Phase::Cancelled), Some(Outcome::Cancelled)),
+        13 => (None, None),
+        number => (Some(Phase::Succeeded), Some(outcomes[number % 3])),
+    });
+    metrics.count_runs(states);
+    for phase in Phase::ALL {
+        metrics.phase_changed(Some(phase));
+        if !phase.is_terminal() {
+            metrics.phase_left(phase, Duration::from_secs(1));
+        }
+    }
+    for reason in Reason::ALL {
+        metrics.attempt_ended(*reason);
+    }
+    for (verb, resource) in [
+        ("create", "jobs"),
+        ("create", "configmaps"),
+        ("create", "persistentvolumeclaims"),
+        ("create", "networkpolicies"),
+        ("create", "events"),
+        ("delete", "jobs"),
+        ("delete", "pods"),
+        ("delete", "benchmarkruns"),
+        ("patch", "benchmarkruns"),
+        ("patch", "benchmarkruns/status"),
+    ] {
+        metrics.write(verb, resource);
+    }
+    for resource in ["benchmarkruns", "jobs", "pods"] {
+        metrics.watch_failed(resource);
+    }
+    let text = metrics.text();
+    let series = text.lines().filter(|it| !it.starts_with('#')).count();
+    println!("{series} series with 10,000 runs");
+    assert!(series <= 200, "{series} series:\n{text}");
+    let labels: Vec<_> = text.split(['{', ',']).filter_map(|it| it.split_once("=\"").map(|(name, _)| name)).collect();
+    for label in ["phase", "outcome", "reason", "verb", "resource", "le"] {
+        assert!(labels.contains(&label), "{label} is not tried");
+    }
+    assert!(labels.iter().all(|it| !["name", "run", "namespace", "uid"].contains(it)), "{labels:?}");
 }

@@ -1,40 +1,73 @@
 //! [I/O] The launcher's input: the resolved run and the rendered profile.
 
-use crds::{
-    BenchmarkRun, Reason, ResolvedRun, Settings, any_value,
-    benchmark_run::{KeyRef, is_object_name},
-    hex,
-    resolve::{FieldError, ProfileSource, effective, resolve},
-};
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Api;
-use sha2::{Digest as _, Sha256};
-use workload_profiles::ProfileError;
+use std::{path::PathBuf, sync::Arc, time::Instant};
 
-use super::baseline;
-use crate::{
-    error::Error,
-    plan::{InputError, LauncherInput, meta},
+use crds::{
+    BenchmarkRun, EffectiveSpec, Reason, ResolvedRun, Settings, any_value,
+    benchmark_run::{KeyRef, is_object_name},
+    resolve::{Endpoint, FieldError, ProfileSource, effective, resolve},
 };
+use k8s_openapi::api::core::v1::{ConfigMap, Service};
+use kube::{Api, Client, ResourceExt as _, api::ListParams};
+use workload_profiles::{ProfileError, Workload};
+
+use super::{
+    baseline,
+    kept::Kept,
+    reader::{Reader, Request},
+    target::gateway,
+};
+use crate::{
+    context::Context,
+    error::Error,
+    metrics::Metrics,
+    plan::{
+        InputError, LauncherInput, What, meta,
+        policy::{self, Limits, Violation},
+        status,
+    },
+};
+
+/// The Services of one page of a list.
+const SERVICES_PAGE: u32 = 500;
+/// The most Services that labels are held against: a turn has a time limit.
+const MAX_SERVICES: usize = 10_000;
 
 /// Why there is no input.
 enum Failure {
     /// The turn failed; the next one tries again.
     Turn(Error),
+    /// A read failed. The reader has noted it, and a later turn reads again.
+    Unread,
     /// The spec, the profile or a ConfigMap that it names is wrong.
     Input(InputError),
 }
 
-impl From<kube::Error> for Failure {
-    fn from(error: kube::Error) -> Self {
-        Failure::Turn(error.into())
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Turn(error)
     }
 }
 
 impl From<ProfileError> for Failure {
+    /// For an error about the spec alone.
     fn from(error: ProfileError) -> Self {
         input_error(Reason::ProfileInvalid, error.to_string())
     }
+}
+
+/// The error for a text that cannot be run. More people may read the status than the ConfigMap of a profile: of that the message has only
+/// paths and positions.
+fn unusable_text(source: &ProfileSource, error: &ProfileError) -> Failure {
+    let message = match source {
+        ProfileSource::ConfigMap(KeyRef { name, key }) => format!(
+            "spec.profile.configMapRef: the text under {key:?} of ConfigMap {name:?} cannot be run: {}; \
+             `benchwright plan --simulator --profile FILE` names each problem, and a status does not repeat a ConfigMap",
+            error.places()
+        ),
+        ProfileSource::Inline(_) | ProfileSource::Shipped(_) => error.to_string(),
+    };
+    input_error(Reason::ProfileInvalid, message)
 }
 
 fn input_error(reason: Reason, message: String) -> Failure {
@@ -43,89 +76,201 @@ fn input_error(reason: Reason, message: String) -> Failure {
 
 /// Where the input comes from beside the run itself: the objects of its namespace.
 pub(super) struct Sources {
+    /// How long renderings take.
+    pub(super) metrics: Arc<Metrics>,
+    /// Gateways and what belongs to them.
+    pub(super) client: Client,
     /// Profiles and their files.
     pub(super) config_maps: Api<ConfigMap>,
     /// Earlier runs.
     pub(super) runs: Api<BenchmarkRun>,
+    /// Services, whose clients must not reach a launcher.
+    pub(super) services: Api<Service>,
 }
 
-/// Resolves the spec and renders the profile.
+impl Sources {
+    pub(super) fn new(context: &Context, run: &BenchmarkRun) -> Self {
+        let (client, namespace) = (&context.client, run.namespace().unwrap_or_default());
+        Sources {
+            metrics: Arc::clone(&context.metrics),
+            client: client.clone(),
+            config_maps: Api::namespaced(client.clone(), &namespace),
+            runs: Api::namespaced(client.clone(), &namespace),
+            services: Api::namespaced(client.clone(), &namespace),
+        }
+    }
+}
+
+/// The launcher's input: what the ConfigMap of the attempt holds, or else the spec resolved and the profile of the attempt
+/// before, or else the profile rendered. `None` if something could not be read.
 pub(super) async fn launcher_input(
     sources: &Sources,
+    kept: Kept,
     run: &BenchmarkRun,
     attempt: u32,
     settings: &Settings,
-) -> Result<Result<LauncherInput, InputError>, Error> {
-    match prepare(sources, run, attempt, settings).await {
-        Ok(input) => Ok(Ok(input)),
-        Err(Failure::Input(error)) => Ok(Err(error)),
+    limits: &Limits,
+    reader: &mut Reader,
+) -> Result<Option<Result<LauncherInput, InputError>>, Error> {
+    match prepare(sources, &kept, run, attempt, settings, limits, reader).await {
+        Ok(input) => Ok(Some(Ok(input))),
+        Err(Failure::Input(error)) => Ok(Some(Err(error))),
+        Err(Failure::Unread) => Ok(None),
         Err(Failure::Turn(error)) => Err(error),
     }
 }
 
 async fn prepare(
-    Sources { config_maps, runs }: &Sources,
+    sources: &Sources,
+    kept: &Kept,
     run: &BenchmarkRun,
     attempt: u32,
     settings: &Settings,
+    limits: &Limits,
+    reader: &mut Reader,
 ) -> Result<LauncherInput, Failure> {
+    let Sources { config_maps, services, metrics, .. } = sources;
+    let resolved = match kept.resolved(attempt) {
+        Some(resolved) => resolved,
+        None => resolve_run(sources, kept, run, attempt, settings, reader).await?,
+    };
+    let (mut input, workload) = match kept.profile() {
+        Some(profile) => {
+            find_files(config_maps, run, reader).await?;
+            let (workload, _) = workload_profiles::parse(&resolved, &profile)?;
+            (LauncherInput::new(resolved, profile), workload)
+        }
+        None => {
+            let template = template(config_maps, run, reader).await?;
+            find_files(config_maps, run, reader).await?;
+            let began = Instant::now();
+            let rendered = render(run, resolved, template).await;
+            metrics.rendered(began.elapsed());
+            rendered?
+        }
+    };
+    let effective = EffectiveSpec::new(&run.spec, settings);
+    let mut violations = policy::check(limits, &settings.launcher_image, &run.spec, &effective, &input.run, &workload);
+    if limits.target_hosts.is_some() {
+        let namespace = run.namespace().unwrap_or_default();
+        for name in policy::called_services(&run.spec, &input.run, &workload, &namespace) {
+            let found = reader.read(What::Input, Request::get("services", &name), services.get_opt(&name)).await?;
+            violations.extend(found.ok_or(Failure::Unread)?.and_then(|it| policy::alias(&name, &it)));
+        }
+    }
+    if !run.spec.launcher.labels.is_empty() {
+        let mut labels = run.spec.launcher.labels.clone();
+        labels.extend(meta::labels(run, attempt));
+        let services = all_services(services, reader).await?;
+        violations.extend(policy::joined_services(&run.spec.launcher.labels, &labels, &services));
+    }
+    if !violations.is_empty() {
+        return Err(input_error(Reason::PolicyDenied, Violation::message(&violations)));
+    }
+    input.run.finished_attempts = status::finished_attempts(run);
+    input.remote_files = !policy::remote_files(&workload).is_empty();
+    Ok(input)
+}
+
+async fn all_services(services: &Api<Service>, reader: &mut Reader) -> Result<Vec<Service>, Failure> {
+    let mut all = Vec::new();
+    let mut page = ListParams::default().limit(SERVICES_PAGE);
+    loop {
+        let request = Request { verb: "list", resource: "services", name: String::new() };
+        let found = reader.read(What::Input, request, services.list(&page)).await?.ok_or(Failure::Unread)?;
+        all.extend(found.items);
+        match found.metadata.continue_.filter(|it| !it.is_empty() && all.len() < MAX_SERVICES) {
+            Some(next) => page = page.continue_token(&next),
+            None => return Ok(all),
+        }
+    }
+}
+
+/// The spec with its defaults, the address of its Gateway and the report of its baseline.
+async fn resolve_run(
+    Sources { client, runs, .. }: &Sources,
+    kept: &Kept,
+    run: &BenchmarkRun,
+    attempt: u32,
+    settings: &Settings,
+    reader: &mut Reader,
+) -> Result<ResolvedRun, Failure> {
     let mut resolved = resolve(meta::identity(run, attempt), &run.spec, settings).map_err(|errors| {
         let lines: Vec<_> = errors.iter().map(FieldError::to_string).collect();
         input_error(Reason::InvalidSpec, lines.join("\n"))
     })?;
-    if let Some(baseline) = resolved.slo.as_mut().and_then(|it| it.baseline.as_mut()) {
-        let report = baseline::find(runs, run).await?;
-        baseline.report = Some(report.map_err(|message| input_error(Reason::InvalidSpec, message))?);
+    if let Some(reference) = &run.spec.target.gateway_ref {
+        let request = Request::get("gateways and routes of", &reference.name);
+        let url = reader.read(What::Input, request, gateway::find(client, run, reference)).await?;
+        resolved.endpoint = Endpoint::Url(url.ok_or(Failure::Unread)?.map_err(Failure::Input)?);
     }
-    let template = template(config_maps, run).await?;
-    find_files(config_maps, run).await?;
-    render(run, resolved, template).await
+    if let Some(baseline) = resolved.slo.as_mut().and_then(|it| it.baseline.as_mut()) {
+        baseline.report = match kept.baseline_report() {
+            Some(report) => Some(report),
+            None => Some(find_baseline(runs, run, reader).await?),
+        };
+    }
+    Ok(resolved)
+}
+
+/// The report of the earlier run that `spec.slo.baseline` names.
+async fn find_baseline(runs: &Api<BenchmarkRun>, run: &BenchmarkRun, reader: &mut Reader) -> Result<PathBuf, Failure> {
+    let name = run.spec.slo.baseline.as_ref().map(|it| it.run_ref.clone()).unwrap_or_default();
+    let found = reader.read(What::Input, Request::get("benchmarkruns", &name), baseline::find(runs, run)).await?;
+    found.ok_or(Failure::Unread)?.map_err(|message| input_error(Reason::InvalidSpec, message))
 }
 
 /// The text of the profile before it is rendered.
-async fn template(config_maps: &Api<ConfigMap>, run: &BenchmarkRun) -> Result<String, Failure> {
+async fn template(config_maps: &Api<ConfigMap>, run: &BenchmarkRun, reader: &mut Reader) -> Result<String, Failure> {
     match ProfileSource::from_spec(&run.spec) {
         ProfileSource::Inline(text) => Ok(text),
         ProfileSource::Shipped(name) => {
             Ok(workload_profiles::shipped(effective::harness(&run.spec), &name)?.to_owned())
         }
-        ProfileSource::ConfigMap(key) => match value_of(config_maps, "spec.profile.configMapRef", &key).await? {
-            Ok(Value::Text(text)) => Ok(text),
-            Ok(Value::Binary) => {
-                let message = format!(
-                    "spec.profile.configMapRef.key: {:?} of ConfigMap {:?} is binary; put the profile's text under data",
-                    key.key, key.name
-                );
-                Err(input_error(Reason::ProfileInvalid, message))
+        ProfileSource::ConfigMap(key) => {
+            match value_of(config_maps, "spec.profile.configMapRef", &key, reader).await? {
+                Ok(Value::Text(text)) => Ok(text),
+                Ok(Value::Binary) => {
+                    let message = format!(
+                        "spec.profile.configMapRef.key: {:?} of ConfigMap {:?} is binary; put the profile's text under data",
+                        key.key, key.name
+                    );
+                    Err(input_error(Reason::ProfileInvalid, message))
+                }
+                Err(message) => Err(input_error(Reason::ProfileNotFound, message)),
             }
-            Err(message) => Err(input_error(Reason::ProfileNotFound, message)),
-        },
+        }
     }
 }
 
 /// Checks that the ConfigMaps of the profile's files exist and have their keys.
-async fn find_files(config_maps: &Api<ConfigMap>, run: &BenchmarkRun) -> Result<(), Failure> {
+async fn find_files(config_maps: &Api<ConfigMap>, run: &BenchmarkRun, reader: &mut Reader) -> Result<(), Failure> {
     let mut missing = Vec::new();
     for (index, file) in run.spec.profile.files.iter().enumerate() {
         let Some(key) = &file.config_map_ref else { continue };
         let field = format!("spec.profile.files[{index}].configMapRef");
-        missing.extend(value_of(config_maps, &field, key).await?.err());
+        missing.extend(value_of(config_maps, &field, key, reader).await?.err());
     }
     if missing.is_empty() { Ok(()) } else { Err(input_error(Reason::ProfileNotFound, missing.join("\n"))) }
 }
 
-async fn render(run: &BenchmarkRun, resolved: ResolvedRun, template: String) -> Result<LauncherInput, Failure> {
+async fn render(
+    run: &BenchmarkRun,
+    resolved: ResolvedRun,
+    template: String,
+) -> Result<(LauncherInput, Workload), Failure> {
     let profile = run.spec.profile.clone();
     // Rendering has a time limit, but one that is too long for a thread of the async runtime.
+    let source = ProfileSource::from_spec(&run.spec);
     let rendering = tokio::task::spawn_blocking(move || {
         let variables = workload_profiles::variables(&resolved, &profile.variables)?;
         let overrides = any_value::texts(&profile.overrides);
-        let prepared = workload_profiles::prepare(&resolved, &template, &variables, &overrides)?;
-        Ok::<_, ProfileError>((resolved, prepared))
+        let prepared = workload_profiles::prepare(&resolved, &template, &variables, &overrides)
+            .map_err(|error| unusable_text(&source, &error))?;
+        Ok::<_, Failure>((resolved, prepared))
     });
     let (run, prepared) = rendering.await.map_err(|error| Failure::Turn(Error::Render(error)))??;
-    let profile_sha256 = hex(&Sha256::digest(prepared.text.as_bytes()));
-    Ok(LauncherInput { run, profile: prepared.text, profile_sha256 })
+    Ok((LauncherInput::new(run, prepared.text), prepared.workload))
 }
 
 /// A value in a ConfigMap.
@@ -139,13 +284,16 @@ async fn value_of(
     config_maps: &Api<ConfigMap>,
     field: &str,
     key: &KeyRef,
-) -> Result<Result<Value, String>, kube::Error> {
+    reader: &mut Reader,
+) -> Result<Result<Value, String>, Failure> {
     let name = &key.name;
     if !is_object_name(name) {
         // The name becomes part of a URL.
         return Ok(Err(format!("{field}.name: {name:?} is no name of a ConfigMap; use a-z, 0-9, - and .")));
     }
-    let Some(found) = config_maps.get_opt(name).await? else {
+    let request = Request::get("configmaps", name);
+    let found = reader.read(What::Input, request, config_maps.get_opt(name)).await?.ok_or(Failure::Unread)?;
+    let Some(found) = found else {
         return Ok(Err(format!("{field}.name: there is no ConfigMap {name:?} in this namespace; create it")));
     };
     let (mut texts, binaries) = (found.data.unwrap_or_default(), found.binary_data.unwrap_or_default());
@@ -155,6 +303,10 @@ async fn value_of(
     if binaries.contains_key(&key.key) {
         return Ok(Ok(Value::Binary));
     }
-    let known = texts.into_keys().chain(binaries.into_keys()).collect::<Vec<_>>().join(", ");
-    Ok(Err(format!("{field}.key: ConfigMap {name:?} has no key {:?}; it has {known}", key.key)))
+    // The other keys are content as well.
+    let keys = match texts.len() + binaries.len() {
+        1 => "1 key".to_owned(),
+        count => format!("{count} keys"),
+    };
+    Ok(Err(format!("{field}.key: ConfigMap {name:?} has no key {:?}; it has {keys}, write the name of one", key.key)))
 }

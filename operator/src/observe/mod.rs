@@ -3,9 +3,12 @@
 
 mod baseline;
 mod input;
+mod kept;
+pub(crate) mod reader;
+pub mod target;
 
 use crds::{
-    BenchmarkRun, Settings,
+    BenchmarkRun, BenchmarkRunStatus,
     resolve::claim,
     status::{Attempt, Phase},
 };
@@ -13,80 +16,172 @@ use k8s_openapi::api::{
     batch::v1::Job,
     core::v1::{ConfigMap, PersistentVolumeClaim, Pod},
 };
-use kube::{Api, Client, ResourceExt as _, api::ListParams};
+use kube::{Api, ResourceExt as _, api::ListParams};
 
-use self::input::{Sources, launcher_input};
+use self::{
+    input::{Sources, launcher_input},
+    kept::Kept,
+    reader::{Reader, Request},
+};
 use crate::{
-    ended_pods::{self, EndedPods},
+    context::Context,
+    ended_pods,
     error::Error,
-    plan::{ClaimState, JobState, Observed, PodState, Presence, current_attempt, given_spec, job::CONTAINER, meta},
+    plan::{
+        ClaimState, JobState, Observed, PodState, Presence, What, config_map, current_attempt,
+        finished::{Mark, restored},
+        given_spec,
+        job::CONTAINER,
+        meta, network_policy, pvc,
+    },
 };
 
 /// Reads what belongs to a run.
 ///
 /// # Errors
-/// The API server's error, or a rendering that broke off.
-pub async fn observe(
-    client: &Client,
-    run: &BenchmarkRun,
-    settings: &Settings,
-    ended_pods: &EndedPods,
-) -> Result<Observed, Error> {
+/// The API server's error, or a rendering that broke off. A missing right is no error, and neither is any failed read after
+/// [`reader::PATIENCE`] failed turns: [`Observed::unread`] names them.
+pub async fn observe(context: &Context, run: &BenchmarkRun) -> Result<Observed, Error> {
     let status = run.status.clone().unwrap_or_default();
     let mut observed = Observed::default();
-    if run.is_finished() {
+    if (run.is_finished() && Mark::read(run).is_some()) || restored(run).is_some() {
         return Ok(observed);
     }
-    let namespace = run.namespace().unwrap_or_default();
+    let mut reader = Reader::of_turn(context, run);
     if let Some(last) = status.attempts.last() {
-        observe_attempt(client, run, last, ended_pods, &mut observed).await?;
+        observe_attempt(context, run, last, &mut reader, &mut observed).await?;
     }
-    let current = current_attempt(&status);
-    if current.is_none() || status.phase == Some(Phase::Preparing) {
-        let number = current.map_or_else(|| status.attempts.last().map_or(1, |it| it.number + 1), |it| it.number);
-        let name = meta::attempt_name(run, number);
-        let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), &namespace);
-        let found = config_maps.get_opt(&name).await?;
-        observed.config_map = presence(found.as_ref().map(|it| meta::is_ours(run, &it.metadata)));
-        let sources = Sources { config_maps, runs: Api::namespaced(client.clone(), &namespace) };
-        observed.input = Some(launcher_input(&sources, run, number, settings).await?);
+    if !run.is_finished() {
+        observe_input(context, run, &status, &mut reader, &mut observed).await?;
+        observe_claim(context, run, &status, &mut reader, &mut observed).await?;
     }
-    let given = given_spec(&status, observed.config_map);
-    if let Some(pvc) = given.map_or_else(|| claim(&run.spec.storage), |it| it.storage.pvc.clone()) {
-        let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), &namespace);
-        let found = claims.get_opt(&pvc.claim_name).await?;
-        observed.claim = found.map(|it| claim_state(&it)).unwrap_or_default();
-    }
+    observed.unread = reader.unread;
     Ok(observed)
 }
 
 /// Reads the Job and the pods of an attempt.
 async fn observe_attempt(
-    client: &Client,
+    context: &Context,
     run: &BenchmarkRun,
     attempt: &Attempt,
-    ended_pods: &EndedPods,
+    reader: &mut Reader,
     observed: &mut Observed,
 ) -> Result<(), Error> {
     let namespace = run.namespace().unwrap_or_default();
-    let jobs: Api<Job> = Api::namespaced(client.clone(), &namespace);
-    if let Some(found) = jobs.get_opt(&attempt.job_name).await? {
-        observed.job = job_state(run, attempt, &found);
+    let jobs: Api<Job> = Api::namespaced(context.client.clone(), &namespace);
+    let request = Request::get("jobs", &attempt.job_name);
+    match reader.read(What::Job, request, jobs.get_opt(&attempt.job_name)).await? {
+        Some(found) => observed.job = found.map(|it| job_state(run, attempt, &it)).unwrap_or_default(),
+        None => observed.job.presence = Presence::Unknown,
     }
-    let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);
+    let pods: Api<Pod> = Api::namespaced(context.client.clone(), &namespace);
     let uid = run.uid().unwrap_or_default();
     let of_attempt = format!("{}={uid},{}={}", meta::RUN_UID, meta::ATTEMPT, attempt.number);
-    let found = pods.list(&ListParams::default().labels(&of_attempt)).await?;
-    let pods = pods_of(attempt, observed.job.uid.as_deref(), found.items);
+    let request = Request { verb: "list", resource: "pods", name: of_attempt.clone() };
+    let params = ListParams::default().labels(&of_attempt);
+    let found = reader.read(What::Pods, request, pods.list(&params)).await?;
+    let pods = pods_of(attempt, observed.job.uid.as_deref(), found.map(|it| it.items).unwrap_or_default());
     (observed.other_pods, observed.ambiguous) = (pods.others, pods.ambiguous);
     match pods.own {
         Some(pod) => {
             observed.ended = ended_pods::ended(&pod);
             observed.pod = pod_state(&pod);
         }
-        // What the watch saw is used only when the pod itself is gone.
-        None => observed.ended = ended_pods.get(&uid, attempt),
+        // What the watch saw is used only when the pod itself is gone, or cannot be read.
+        None => observed.ended = context.ended_pods.get(&uid, attempt),
     }
+    Ok(())
+}
+
+/// Reads what the launcher's input is made of, in phases that need it.
+async fn observe_input(
+    context: &Context,
+    run: &BenchmarkRun,
+    status: &BenchmarkRunStatus,
+    reader: &mut Reader,
+    observed: &mut Observed,
+) -> Result<(), Error> {
+    let current = current_attempt(status);
+    if current.is_some() && status.phase != Some(Phase::Preparing) {
+        return Ok(());
+    }
+    let last = status.attempts.last();
+    let number = current.map_or_else(|| last.map_or(1, |it| it.number + 1), |it| it.number);
+    let sources = Sources::new(context, run);
+    let own = read_config_map(&sources, &meta::attempt_name(run, number), reader).await?;
+    let noted = current.is_some_and(|it| it.config_map_uid.is_some());
+    let is_noted = |found: &ConfigMap, attempt: Option<&Attempt>| {
+        let uid = attempt.and_then(|it| it.config_map_uid.as_ref());
+        uid.is_some() && uid == found.metadata.uid.as_ref() && meta::is_ours(run, &found.metadata)
+    };
+    observed.config_map = match &own {
+        None => Presence::Absent,
+        Some(found) if is_noted(found, current) => Presence::Ours,
+        // Only its content can say whether the operator created it before it could note that.
+        Some(found) if !noted && meta::is_ours(run, &found.metadata) => Presence::Unknown,
+        Some(_) => Presence::Foreign,
+    };
+    let mut kept = Kept { own: None, last: None };
+    let mut unnoted = None;
+    match observed.config_map {
+        Presence::Ours => kept.own = own,
+        Presence::Unknown => unnoted = own,
+        Presence::Absent | Presence::Foreign => {}
+    }
+    if let Some(before) = status.attempts.iter().rev().find(|it| it.number < number)
+        && kept.own.is_none()
+    {
+        let found = read_config_map(&sources, &before.job_name, reader).await?;
+        kept.last = found.filter(|it| is_noted(it, Some(before)));
+    }
+    if reader.unread.iter().any(|it| it.what == What::Input) {
+        return Ok(());
+    }
+    let namespace = run.namespace().unwrap_or_default();
+    let (settings, limits) =
+        (context.policy.settings(&context.settings, &namespace), context.policy.limits(&namespace));
+    observed.input = launcher_input(&sources, kept, run, number, &settings, &limits, reader).await?;
+    if let (Some(found), Some(Ok(input))) = (unnoted, &observed.input) {
+        let wanted = config_map::build(run, &input.run, &input.profile);
+        let same = config_map::is_as_built(&found, &wanted, run);
+        observed.config_map = presence(Some(same));
+        observed.config_map_uid = found.metadata.uid.filter(|_| same);
+    }
+    if let (Some(Ok(input)), Some(_), Some(_)) = (&observed.input, current, &settings.network_policy) {
+        let service = match &run.spec.target.service_ref {
+            Some(asked) => {
+                let request = Request::get("services", &asked.name);
+                reader.read(What::Input, request, sources.services.get_opt(&asked.name)).await?.flatten()
+            }
+            None => None,
+        };
+        observed.reach = network_policy::reach(run, input, service.as_ref());
+    }
+    Ok(())
+}
+
+/// A ConfigMap; `None` if it does not exist or could not be read.
+async fn read_config_map(sources: &Sources, name: &str, reader: &mut Reader) -> Result<Option<ConfigMap>, Error> {
+    let request = Request::get("configmaps", name);
+    Ok(reader.read(What::Input, request, sources.config_maps.get_opt(name)).await?.flatten())
+}
+
+/// Reads the claim of the results.
+async fn observe_claim(
+    context: &Context,
+    run: &BenchmarkRun,
+    status: &BenchmarkRunStatus,
+    reader: &mut Reader,
+    observed: &mut Observed,
+) -> Result<(), Error> {
+    let given = given_spec(status, observed.config_map);
+    let pvc = given.map_or_else(|| claim(&run.spec.storage), |it| it.storage.pvc.clone());
+    let Some(name) = pvc.map(|it| it.claim_name) else { return Ok(()) };
+    let claims: Api<PersistentVolumeClaim> =
+        Api::namespaced(context.client.clone(), &run.namespace().unwrap_or_default());
+    let request = Request::get("persistentvolumeclaims", &name);
+    let found = reader.read(What::Claim, request, claims.get_opt(&name)).await?.flatten();
+    observed.claim = found.map(|it| claim_state(&it)).unwrap_or_default();
     Ok(())
 }
 
@@ -160,10 +255,14 @@ fn job_state(run: &BenchmarkRun, attempt: &Attempt, job: &Job) -> JobState {
 
 fn pod_state(pod: &Pod) -> PodState {
     let conditions = pod.status.iter().flat_map(|it| it.conditions.iter().flatten());
-    let scheduled = conditions.into_iter().find(|it| it.type_ == "PodScheduled" && it.status == "False");
+    let denies = |kind: &str| conditions.clone().find(|it| it.type_ == kind && it.status == "False");
+    let scheduled = denies("PodScheduled");
+    let phase = pod.status.as_ref().and_then(|it| it.phase.as_deref()).unwrap_or_default();
     let containers = pod.status.iter().flat_map(|it| it.container_statuses.iter().flatten());
-    let container = containers.into_iter().find(|it| it.name == CONTAINER);
+    let container = containers.clone().find(|it| it.name == CONTAINER);
+    let mut others = containers.filter(|it| it.name != CONTAINER);
     let state = container.and_then(|it| it.state.as_ref());
+    let terminated = state.and_then(|it| it.terminated.as_ref());
     PodState {
         name: pod.metadata.name.clone(),
         uid: pod.metadata.uid.clone(),
@@ -171,6 +270,11 @@ fn pod_state(pod: &Pod) -> PodState {
         image_id: container.map(|it| it.image_id.clone()).unwrap_or_default(),
         ready: container.is_some_and(|it| it.ready),
         running: state.is_some_and(|it| it.running.is_some()),
+        held: terminated.is_some() && !["Succeeded", "Failed"].contains(&phase),
+        kept: terminated.is_some() && others.any(|it| it.state.as_ref().is_some_and(|state| state.running.is_some())),
+        ended_at: terminated.and_then(|it| it.finished_at.as_ref()).map(|it| it.0),
+        accepted: pod.status.as_ref().and_then(|it| it.start_time.as_ref()).map(|it| it.0),
+        without_sandbox: denies("PodReadyToStartContainers").is_some(),
         deleting: pod.metadata.deletion_timestamp.as_ref().map(|it| it.0),
         unschedulable: scheduled.map(|it| it.message.clone().unwrap_or_default()),
         waiting: state
@@ -184,5 +288,6 @@ fn claim_state(claim: &PersistentVolumeClaim) -> ClaimState {
         exists: true,
         bound: claim.status.as_ref().and_then(|it| it.phase.as_deref()) == Some("Bound"),
         class: claim.spec.as_ref().and_then(|it| it.storage_class_name.clone()).unwrap_or_default(),
+        of_others: !pvc::is_for_results(&claim.metadata),
     }
 }

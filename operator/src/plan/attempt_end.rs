@@ -25,18 +25,36 @@ impl Decision<'_> {
         if let Some(last) = plan.status.attempts.last_mut() {
             last.reason = reason.into();
         }
+        // The end follows at once, and has the event.
+        plan.event = None;
         plan.again = true;
         plan
     }
 
-    /// Ends an attempt for which [`Self::give_up`] wrote a reason.
+    /// Ends an attempt for which [`Self::give_up`] wrote a reason. If the launcher has ended meanwhile, its result counts.
     pub(super) fn end_given_up(&self, attempt: &Attempt, reason: Reason) -> Plan {
+        // Of two pods that could be the launcher's, neither is believed, also when one of them is gone.
+        if let Some(envelope) = self.whole_result().filter(|_| reason != Reason::AmbiguousPod) {
+            return self.end_with(&envelope);
+        }
+        if reason == Reason::Suspended {
+            return self.end_suspended(attempt);
+        }
         let mut plan = self.end_attempt(reason, self.last_message(), None);
         plan.stop = match self.observed.job.presence {
             Presence::Ours => Some(self.stop_now(attempt)),
+            Presence::Unknown => self.stop_unseen(attempt),
             Presence::Absent | Presence::Foreign => self.stop_orphan(),
         };
         plan
+    }
+
+    /// The launcher's envelope, if it measured to its end.
+    pub(super) fn whole_result(&self) -> Option<Envelope> {
+        let (attempt, ended) = (self.attempt()?, self.observed.ended.as_ref()?);
+        let envelope = termination_message::read(self.run, attempt.number, ended).ok()?;
+        let outcome = envelope.core.outcome;
+        (outcome.has_valid_figures() || outcome == Outcome::Invalid).then_some(envelope)
     }
 
     pub(super) fn stop_now(&self, attempt: &Attempt) -> Stop {
@@ -63,6 +81,9 @@ impl Decision<'_> {
     fn stop_remaining(&self) -> Option<Stop> {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
         let last = self.before.attempts.last().filter(|_| self.observed.ended.is_none())?;
+        if job.presence == Presence::Unknown {
+            return self.stop_unseen(last);
+        }
         let ours = job.presence == Presence::Ours && !job.deleting;
         let open = !job.complete && job.failed.is_none();
         match &pod.name {
@@ -80,6 +101,11 @@ impl Decision<'_> {
                 Some("DeadlineExceeded") => {
                     self.end_attempt(Reason::DeadlineExceeded, "the Job exceeded its deadline", None)
                 }
+                // Only after this reason does the next attempt believe the results folder of this one.
+                None if self.observed.job.complete => {
+                    let message = "the Job completed, and its pod was gone before its result could be read";
+                    self.end_attempt(Reason::ResultLost, message, None)
+                }
                 _ => self.end_attempt(Reason::Disrupted, "the pod was gone before its result could be read", None),
             };
         }
@@ -90,8 +116,8 @@ impl Decision<'_> {
                 "the pod did not end within {limit} seconds after its Job (execution.deadlines.collectSeconds)"
             );
             return match failed {
-                Some("DeadlineExceeded") => self.end_attempt(Reason::DeadlineExceeded, &message, None),
-                _ => self.end_attempt(Reason::Disrupted, &message, None),
+                Some("DeadlineExceeded") => self.give_up(Reason::DeadlineExceeded, &message),
+                _ => self.give_up(Reason::Disrupted, &message),
             };
         }
         let message = "the Job has ended; the operator waits for its pod to end, to read the result";
@@ -113,7 +139,6 @@ impl Decision<'_> {
 
     pub(super) fn end_with(&self, envelope: &Envelope) -> Plan {
         let core = &envelope.core;
-        let disrupted = self.observed.ended.as_ref().and_then(|it| it.disrupted.as_deref());
         match core.outcome {
             Outcome::Passed => {
                 if let Some(message) = self.unjudged(core) {
@@ -144,8 +169,8 @@ impl Decision<'_> {
                 self.end_attempt(Reason::DeadlineExceeded, "the Job exceeded its deadline", Some(envelope))
             }
             Outcome::Cancelled => {
-                let why = disrupted.unwrap_or("somebody else deleted its pod");
-                self.end_attempt(Reason::Disrupted, &format!("the run was interrupted: {why}"), Some(envelope))
+                let message = format!("the run was interrupted: {}", self.cause());
+                self.end_attempt(Reason::Disrupted, &message, Some(envelope))
             }
             Outcome::Error => {
                 let reason = core.reason.known().map_or(Reason::LauncherFailed, LauncherReason::attempt_reason);
@@ -201,8 +226,8 @@ impl Decision<'_> {
         plan.stop = self.stop_remaining();
         // Also when the launcher's own pod has ended.
         plan.stop_pods.clone_from(&self.observed.other_pods);
-        // The next plan schedules the deletion of the run; no watch would start a turn for it.
-        plan.again = self.run.spec.cleanup.run.is_some();
+        // The next plan marks the run and schedules its deletion; no watch would start a turn for it.
+        plan.again = true;
         if self.attempt().is_some() {
             end_last(&mut plan.status, reason, self.turn.now);
         }

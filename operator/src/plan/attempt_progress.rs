@@ -9,7 +9,7 @@ use crds::{
 use jiff::Timestamp;
 
 use super::{
-    Plan, Presence,
+    Plan, Presence, What,
     decision::{Decision, LEEWAY_SECONDS, OFTEN, SOON, seconds_since},
     status::NextStatus,
 };
@@ -17,6 +17,12 @@ use super::{
 /// How long a new pod may wait before the status says for what: most waits for a claim, a node or the target are shorter, and
 /// a status write for each would be wasted.
 const SETTLE_SECONDS: u32 = 5;
+/// How long the Job controller may take to create the pod: usually less than a second.
+const REFUSED_SECONDS: u32 = 30;
+/// How long a node may take to mount the volumes, before the status says that it has not.
+const MOUNT_SECONDS: u32 = 60;
+/// How long a node may fail to pull the image: a registry may be busy, but a name that is wrong stays wrong.
+const PULL_SECONDS: u32 = 300;
 
 impl Decision<'_> {
     /// Continues an attempt that is in the status.
@@ -29,7 +35,8 @@ impl Decision<'_> {
             Presence::Foreign => self.conflict(&attempt.job_name),
             Presence::Ours if job.deleting && self.observed.ended.is_none() => self.job_lost(attempt, None),
             Presence::Ours => self.watch(attempt),
-            Presence::Absent if self.before.phase == Some(Phase::Preparing) => self.create(attempt),
+            Presence::Absent | Presence::Unknown if self.before.phase == Some(Phase::Preparing) => self.create(attempt),
+            Presence::Unknown => self.watch(attempt),
             Presence::Absent if self.observed.ended.is_some() => self.read_result(),
             Presence::Absent => self.job_lost(attempt, None),
         }
@@ -47,7 +54,10 @@ impl Decision<'_> {
             return self.give_up(Reason::AmbiguousPod, &message);
         }
         if observed.ended.is_some() {
-            return self.read_result();
+            return self.await_cause(attempt).unwrap_or_else(|| self.read_result());
+        }
+        if let Some(unread) = self.unread(&[What::Job, What::Pods]) {
+            return self.watch_unread(attempt, unread);
         }
         if observed.job.failed.is_some() || observed.job.complete {
             return self.await_result(attempt);
@@ -57,7 +67,7 @@ impl Decision<'_> {
             let message = format!(
                 "the grace period of the deleted pod ended at {since}, and {limit} seconds later (execution.deadlines.collectSeconds) it still exists; check whether its node is lost"
             );
-            return self.end_attempt(Reason::Disrupted, &message, None);
+            return self.give_up(Reason::Disrupted, &message);
         }
         match attempt.running_time {
             Some(running) => self.watch_measuring(attempt, running),
@@ -78,14 +88,17 @@ impl Decision<'_> {
 
     fn watch_starting(&self, attempt: &Attempt) -> Plan {
         let (now, limit) = (self.turn.now, self.effective.execution.deadlines.start_seconds);
-        let (reason, message) = self.why_not_running();
+        let (reason, message) = self.why_not_running(attempt);
+        if let Some(message) = self.hopeless_image(attempt, reason, &message) {
+            return self.give_up(reason, &message);
+        }
         let passing = [Reason::Unschedulable, Reason::VolumePending, Reason::TargetNotReady].contains(&reason);
         if passing && seconds_since(attempt.start_time, now) < SETTLE_SECONDS {
             let mut plan = self.status_plan(NextStatus::new(Phase::Starting, Reason::PodStarting, self.starting()));
             plan.next_look = Some(SOON);
             return plan;
         }
-        let since = self.observed.job.created.map_or(attempt.start_time, |it| it.max(attempt.start_time));
+        let since = self.job_created(attempt);
         if seconds_since(since, now) > limit {
             let message = format!(
                 "the launcher did not start to measure within {limit} seconds (execution.deadlines.startSeconds): {message}"
@@ -101,7 +114,7 @@ impl Decision<'_> {
         plan
     }
 
-    fn running(&self, attempt: &Attempt) -> Plan {
+    pub(super) fn running(&self, attempt: &Attempt) -> Plan {
         let mut plan = self.status_plan(NextStatus::new(Phase::Running, Reason::Measuring, "the launcher measures"));
         if attempt.running_time.is_none()
             && let Some(last) = plan.status.attempts.last_mut()
@@ -112,8 +125,13 @@ impl Decision<'_> {
         plan
     }
 
-    fn why_not_running(&self) -> (Reason, String) {
+    fn why_not_running(&self, attempt: &Attempt) -> (Reason, String) {
         let pod = &self.observed.pod;
+        // A pod that was seen and is gone is no refusal: the Job fails for it.
+        let never_seen = pod.name.is_none() && attempt.pod_uid.is_none();
+        if never_seen && seconds_since(self.job_created(attempt), self.turn.now) > REFUSED_SECONDS {
+            return self.why_no_pod(attempt);
+        }
         match (&pod.unschedulable, &pod.waiting) {
             (Some(why), _) => self.why_unscheduled(why),
             (None, Some((reason, why))) if is_image_problem(reason) => {
@@ -122,6 +140,12 @@ impl Decision<'_> {
                     "image {image:?} cannot be pulled: {reason}: {why}; check that it exists and that the namespace may pull it"
                 );
                 (Reason::ImagePull, message)
+            }
+            (None, Some((reason, why))) if reason.starts_with("CreateContainer") => {
+                let message = format!(
+                    "the node cannot create the container: {reason}: {why}; check the objects and keys that the run names"
+                );
+                (Reason::ContainerRefused, message)
             }
             (None, Some((reason, why))) if reason != "ContainerCreating" && reason != "PodInitializing" => {
                 (Reason::PodStarting, format!("the container waits: {reason}: {why}"))
@@ -133,8 +157,52 @@ impl Decision<'_> {
                 );
                 (Reason::TargetNotReady, message)
             }
+            _ if self.waits_for_mounts() => self.why_not_mounted(),
             _ => (Reason::PodStarting, self.starting()),
         }
+    }
+
+    fn job_created(&self, attempt: &Attempt) -> Timestamp {
+        self.observed.job.created.map_or(attempt.start_time, |it| it.max(attempt.start_time))
+    }
+
+    /// The Job has made no pod. Only its events say why, and the operator has no right to read them.
+    fn why_no_pod(&self, attempt: &Attempt) -> (Reason, String) {
+        let message = format!(
+            "Job {0} has created no pod for {REFUSED_SECONDS} seconds: a quota, Pod Security, a webhook or a missing service account may refuse it; its events say which: kubectl describe job {0}",
+            attempt.job_name
+        );
+        (Reason::PodRefused, message)
+    }
+
+    /// Whether the node has had the pod for [`MOUNT_SECONDS`] and has not mounted its volumes.
+    fn waits_for_mounts(&self) -> bool {
+        let pod = &self.observed.pod;
+        let since = pod.accepted.filter(|_| pod.without_sandbox);
+        since.is_some_and(|it| seconds_since(it, self.turn.now) > MOUNT_SECONDS)
+    }
+
+    fn why_not_mounted(&self) -> (Reason, String) {
+        let message = format!(
+            "the node has not mounted the pod's volumes, or not set up its network, for {MOUNT_SECONDS} seconds{}; the pod's events say more: kubectl describe pod {}",
+            self.mounts(),
+            self.observed.pod.name.as_deref().unwrap_or_default()
+        );
+        (Reason::MountPending, message)
+    }
+
+    /// Why waiting for the image any longer is no use, if that is so.
+    fn hopeless_image(&self, attempt: &Attempt, reason: Reason, message: &str) -> Option<String> {
+        if reason != Reason::ImagePull {
+            return None;
+        }
+        let waiting = self.observed.pod.waiting.as_ref().map_or("", |(reason, _)| reason);
+        if ["InvalidImageName", "ErrImageNeverPull"].contains(&waiting) {
+            return Some(message.to_owned());
+        }
+        let since = self.observed.pod.accepted.unwrap_or_else(|| self.job_created(attempt));
+        (seconds_since(since, self.turn.now) > PULL_SECONDS)
+            .then(|| format!("{message}; the node has tried for {PULL_SECONDS} seconds"))
     }
 
     fn why_unscheduled(&self, why: &str) -> (Reason, String) {

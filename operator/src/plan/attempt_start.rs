@@ -9,28 +9,46 @@ use crds::{
 };
 
 use super::{
-    Child, InputError, LauncherInput, Plan, Presence, Refused, Stop, config_map,
+    Child, InputError, LauncherInput, Plan, Presence, Refused, Stop, What, config_map,
     decision::{Decision, OFTEN, SOON, seconds_since},
-    job, meta, pvc,
+    exclusive::{self, TargetKey},
+    job, meta, network_policy, pvc,
     status::{self, NextStatus},
 };
 
 /// The next look while a ConfigMap has been missing for a long time.
 const SELDOM: Duration = Duration::from_secs(60);
 
+/// The next look of the first run in line for its namespace, and the longest time to that of any other.
+const NEXT_IN_LINE: Duration = Duration::from_secs(5);
+const LAST_IN_LINE: Duration = Duration::from_secs(600);
+
 impl Decision<'_> {
     /// Starts the next attempt once nothing of the last one is left.
     pub(super) fn begin(&self) -> Plan {
         if let Some(last) = self.before.attempts.last()
-            && (self.observed.job.presence == Presence::Ours || self.observed.pod.name.is_some())
+            && (self.observed.is_attempt_left() || self.unread(&[What::Job, What::Pods]).is_some())
         {
             return self.wait_for_end_of(last);
+        }
+        // Job and pods are here those of other runs that had the target.
+        if let Some(unread) = self.unread(&[What::Job, What::Pods, What::Claim, What::Input]) {
+            return self.wait_to_prepare(unread, self.preparing_since());
         }
         let input = match &self.observed.input {
             Some(Ok(input)) => input,
             Some(Err(error)) => return self.input_failed(error),
             None => return Plan { again: true, status: self.before.clone(), ..Plan::default() },
         };
+        if let Some(denied) = self.claim_denied() {
+            return denied;
+        }
+        if let Some(wait) = &self.observed.wait {
+            return self.wait_in_line(wait, input);
+        }
+        if let Some(position) = self.observed.namespace_line {
+            return self.wait_for_namespace(position);
+        }
         let number = input.run.run.attempt;
         let mut plan = self.status_plan(NextStatus::new(
             Phase::Preparing,
@@ -45,6 +63,7 @@ impl Decision<'_> {
                 number,
                 job_name: meta::attempt_name(self.run, number),
                 job_uid: None,
+                config_map_uid: None,
                 pod_name: String::new(),
                 pod_uid: None,
                 node_name: String::new(),
@@ -64,6 +83,9 @@ impl Decision<'_> {
     /// one node at a time can mount the volume.
     fn wait_for_end_of(&self, last: &Attempt) -> Plan {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
+        if let Some(unread) = self.unread(&[What::Job, What::Pods]) {
+            return self.wait_to_prepare(unread, self.preparing_since());
+        }
         let limit = self.effective.execution.deadlines.prepare_seconds;
         if last.end_time.is_some_and(|it| seconds_since(it, self.turn.now) > limit) {
             let what = pod.name.as_ref().unwrap_or(&last.job_name);
@@ -79,11 +101,12 @@ impl Decision<'_> {
             (Some(pod_name), _) => pod.deleting.is_none().then(|| Stop::Pod(pod_name.clone())),
             (None, _) => None,
         };
+        plan.stop_pods.clone_from(&self.observed.other_pods);
         plan.next_look = Some(SOON);
         plan
     }
 
-    fn resolved(&self, input: &LauncherInput) -> Resolved {
+    pub(super) fn resolved(&self, input: &LauncherInput) -> Resolved {
         Resolved {
             endpoint: input.run.endpoint.name().to_owned(),
             model: input.run.model.clone().unwrap_or_default(),
@@ -92,17 +115,17 @@ impl Decision<'_> {
     }
 
     fn input_failed(&self, error: &InputError) -> Plan {
-        let created = self.run.metadata.creation_timestamp.as_ref().map_or(self.turn.now, |it| it.0);
         let limit = self.effective.execution.deadlines.prepare_seconds;
-        let age = seconds_since(created, self.turn.now);
-        if error.reason != Reason::ProfileNotFound {
+        let age = seconds_since(self.preparing_since(), self.turn.now);
+        if ![Reason::ProfileNotFound, Reason::TargetNotFound].contains(&error.reason) {
             return self.finish(Phase::Failed, Outcome::Error, error.reason, &error.message);
         }
-        if self.attempt().is_none() && age < limit {
+        if age < limit {
             // `kubectl apply -f folder/` may create the ConfigMap shortly after the run.
             let message =
                 format!("{}\nthe run waits for it {limit} seconds (execution.deadlines.prepareSeconds)", error.message);
-            let mut plan = self.status_plan(NextStatus::new(Phase::Pending, Reason::ProfileNotFound, message));
+            let phase = if self.attempt().is_some() { Phase::Preparing } else { Phase::Pending };
+            let mut plan = self.status_plan(NextStatus::new(phase, error.reason, message));
             // Each turn reads whole ConfigMaps, so that a run that has waited long gets fewer turns.
             let wait = Duration::from_secs(u64::from(age / 10)).clamp(SOON, SELDOM);
             plan.next_look = Some(wait.min(Duration::from_secs(u64::from(limit - age) + 1)));
@@ -110,6 +133,24 @@ impl Decision<'_> {
         }
         let message = format!("{}\nthis run has ended; create it again when that is done", error.message);
         self.finish(Phase::Failed, Outcome::Error, error.reason, &message)
+    }
+
+    /// Waits until another run of the namespace has ended. No deadline runs meanwhile.
+    fn wait_for_namespace(&self, position: usize) -> Plan {
+        let message = format!(
+            "number {position} in line: the namespace has as many attempts at once as its administrators allow (limits.maxConcurrentAttempts)"
+        );
+        let mut plan = self.status_plan(NextStatus::new(Phase::Pending, Reason::NamespaceBusy, message));
+        // The first one begins soon after another run has ended; those further back have time.
+        let seconds = u64::try_from(position.saturating_sub(1)).unwrap_or(u64::MAX).saturating_mul(6);
+        plan.next_look = Some(Duration::from_secs(seconds).clamp(NEXT_IN_LINE, LAST_IN_LINE));
+        plan
+    }
+
+    /// Ends the run if its results would go to a claim of somebody else.
+    fn claim_denied(&self) -> Option<Plan> {
+        let pvc = self.effective.storage.pvc.as_ref().filter(|_| self.observed.claim.of_others)?;
+        Some(self.finish(Phase::Failed, Outcome::Error, Reason::PolicyDenied, &pvc::refusal(pvc)))
     }
 
     pub(super) fn conflict(&self, name: &str) -> Plan {
@@ -121,13 +162,26 @@ impl Decision<'_> {
     /// Creates the children. The Job is the last, because it mounts the others.
     pub(super) fn create(&self, attempt: &Attempt) -> Plan {
         if self.observed.config_map == Presence::Foreign {
-            return self.conflict(&attempt.job_name);
+            let message = format!(
+                "ConfigMap {} exists and is not what the operator would write: somebody else created it, or the profile or the operator's settings changed before the operator could note that it had created it; delete it and create the run again",
+                attempt.job_name
+            );
+            return self.finish(Phase::Failed, Outcome::Error, Reason::NameConflict, &message);
+        }
+        if let Some(unread) = self.unread(&[What::Job, What::Claim, What::Input]) {
+            return self.wait_to_prepare(unread, attempt.start_time);
         }
         let input = match &self.observed.input {
             Some(Ok(input)) => input,
             Some(Err(error)) => return self.input_failed(error),
             None => return Plan { again: true, status: self.before.clone(), ..Plan::default() },
         };
+        if let Some(denied) = self.claim_denied() {
+            return denied;
+        }
+        if let Some(name) = &self.observed.conflict {
+            return self.conflict(name);
+        }
         if let Some(refused) = &self.observed.refused {
             return self.creation_refused(refused);
         }
@@ -140,17 +194,15 @@ impl Decision<'_> {
             return self.end_attempt(Reason::PrepareTimeout, &message, None);
         }
         let mut plan = self.status_plan(NextStatus::new(Phase::Starting, Reason::PodStarting, self.starting()));
-        // A ConfigMap of an earlier turn is kept, and with it the values of that turn.
-        if self.observed.config_map == Presence::Absent || plan.status.resolved.is_none() {
-            plan.status.resolved = Some(self.resolved(input));
-        }
+        // Of a ConfigMap of an earlier turn, if there is one: the attempt runs what it holds.
+        plan.status.resolved = Some(self.resolved(input));
         plan.status.effective_spec = Some(self.effective.clone());
         plan.create = self.children(attempt, input);
         plan.next_look = Some(OFTEN);
         plan
     }
 
-    /// Puts the API server's message into the status. The loop decides whether to try again.
+    /// Puts the reason why a child could not be created into the status. The loop decides whether to try again.
     fn creation_refused(&self, refused: &Refused) -> Plan {
         if refused.for_good {
             return self.finish(Phase::Failed, Outcome::Error, Reason::InvalidSpec, &refused.message);
@@ -167,10 +219,19 @@ impl Decision<'_> {
         if self.observed.config_map == Presence::Absent {
             children.push(Child::ConfigMap(Box::new(config_map::build(self.run, &input.run, &input.profile))));
         }
+        if let Some(settings) = &self.turn.settings.network_policy {
+            let egress = input.run.egress.as_ref();
+            let policy = network_policy::build(self.run, attempt.number, &self.observed.reach, settings, egress);
+            children.push(Child::NetworkPolicy(Box::new(policy)));
+        }
         if let Some(pvc) = self.effective.storage.pvc.as_ref().filter(|_| !self.observed.claim.exists) {
             children.push(Child::Claim(Box::new(pvc::build(self.run, pvc))));
         }
-        children.push(Child::Job(Box::new(job::build(self.run, attempt.number, &self.effective, self.turn.settings))));
+        let mut job = job::build(self.run, attempt.number, &self.effective, self.turn.settings);
+        if let Some(key) = TargetKey::of_endpoint(&input.run.endpoint, &input.run.run.namespace, self.turn.settings) {
+            exclusive::label(&mut job, key);
+        }
+        children.push(Child::Job(Box::new(job)));
         children
     }
 }

@@ -1,9 +1,13 @@
 //! Decides on a run that a user cancels or suspends.
 
-use crds::{Envelope, Outcome, Reason, benchmark_run::Cancel, status::Phase};
+use crds::{
+    Envelope, Outcome, Reason,
+    benchmark_run::Cancel,
+    status::{Attempt, Phase},
+};
 
 use super::{
-    Plan, Presence, Stop,
+    Plan, Presence, Stop, What,
     attempt_end::end_last,
     decision::{Decision, LEEWAY_SECONDS, SOON, seconds_since},
     status::{self, NextStatus},
@@ -13,15 +17,20 @@ use super::{
 impl Decision<'_> {
     pub(super) fn cancel(&self) -> Plan {
         let Some(attempt) = self.attempt() else { return self.cancelled(None) };
+        if let Some(envelope) = self.whole_result() {
+            // The run ended before the cancel took effect, so that its measurement is complete.
+            return self.end_with(&envelope);
+        }
         if let Some(ended) = &self.observed.ended {
             return match termination_message::read(self.run, attempt.number, ended) {
-                // The run ended before the cancel took effect, so that its measurement is complete.
-                Ok(envelope) if envelope.core.outcome.has_valid_figures() => self.end_with(&envelope),
                 Ok(envelope) => self.cancelled(Some(&envelope)),
                 Err(_) => self.cancelled(None),
             };
         }
         let pod = &self.observed.pod;
+        if self.unread(&[What::Job, What::Pods]).is_some() {
+            return Plan { stop: self.stop_unseen(attempt), ..self.cancelled(None) };
+        }
         let ours = self.observed.job.presence == Presence::Ours;
         // A lost node never reports the end of its pod.
         let overdue = pod.deleting.is_some_and(|it| seconds_since(it, self.turn.now) > LEEWAY_SECONDS);
@@ -58,22 +67,40 @@ impl Decision<'_> {
 
     /// Suspends the run. A benchmark cannot pause, so that an attempt in progress is lost.
     pub(super) fn suspend(&self) -> Plan {
-        if let (Some(attempt), Some(ended)) = (self.attempt(), &self.observed.ended)
-            && let Ok(envelope) = termination_message::read(self.run, attempt.number, ended)
-            && envelope.core.outcome.has_valid_figures()
-        {
+        if let Some(envelope) = self.whole_result() {
             // The run ended before the suspension took effect, so that its measurement is complete.
             return self.end_with(&envelope);
         }
-        let mut plan = self.status_plan(NextStatus::new(Phase::Suspended, Reason::Suspended, "spec.suspend is true"));
-        if let Some(attempt) = self.attempt() {
-            plan.stop = match self.observed.job.presence {
-                Presence::Ours => Some(Stop::Job(attempt.job_name.clone())),
-                Presence::Absent | Presence::Foreign => self.stop_orphan(),
-            };
-            plan.stop_pods.clone_from(&self.observed.other_pods);
-            end_last(&mut plan.status, Reason::Suspended, self.turn.now);
+        let message = "spec.suspend is true";
+        let mut plan = self.status_plan(NextStatus::new(Phase::Suspended, Reason::Suspended, message));
+        let Some(attempt) = self.attempt() else { return plan };
+        plan.stop = self.stop_suspended(attempt);
+        plan.stop_pods.clone_from(&self.observed.other_pods);
+        if attempt.reason.is_empty() && (plan.stop.is_some() || !plan.stop_pods.is_empty()) {
+            // The reason is in the status before anything is deleted: if the user resumes the run at once, an operator without
+            // it would blame somebody else for a missing Job.
+            return self.give_up(Reason::Suspended, message);
         }
+        end_last(&mut plan.status, attempt.reason.known().unwrap_or(Reason::Suspended), self.turn.now);
         plan
+    }
+
+    /// Ends an attempt whose suspension was decided on, although the user has resumed the run since.
+    pub(super) fn end_suspended(&self, attempt: &Attempt) -> Plan {
+        let message = "the attempt was suspended; another one follows";
+        let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::Retrying, message));
+        plan.stop = self.stop_suspended(attempt);
+        plan.stop_pods.clone_from(&self.observed.other_pods);
+        end_last(&mut plan.status, Reason::Suspended, self.turn.now);
+        plan.next_look = Some(SOON);
+        plan
+    }
+
+    fn stop_suspended(&self, attempt: &Attempt) -> Option<Stop> {
+        match self.observed.job.presence {
+            Presence::Ours => Some(Stop::Job(attempt.job_name.clone())),
+            Presence::Unknown => self.stop_unseen(attempt),
+            Presence::Absent | Presence::Foreign => self.stop_orphan(),
+        }
     }
 }

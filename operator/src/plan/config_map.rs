@@ -1,10 +1,26 @@
 //! The ConfigMap of an attempt, with the launcher's whole input: `run.yaml`, `spec.yaml` (the spec as the user wrote it) and
 //! `profile.yaml`.
 
+use std::collections::BTreeMap;
+
 use crds::{BenchmarkRun, ResolvedRun};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::meta;
+
+/// The key of the resolved run.
+pub const RUN: &str = "run.yaml";
+/// The key of the rendered profile.
+pub const PROFILE: &str = "profile.yaml";
+
+/// Whether an existing ConfigMap is what [`build`] makes. Whoever may create ConfigMaps can take its name and name the run as its
+/// owner; one that is not immutable could be changed after this check.
+pub fn is_as_built(found: &ConfigMap, wanted: &ConfigMap, run: &BenchmarkRun) -> bool {
+    meta::is_ours(run, &found.metadata)
+        && found.immutable == Some(true)
+        && found.data == wanted.data
+        && found.binary_data.as_ref().is_none_or(BTreeMap::is_empty)
+}
 
 /// Builds the ConfigMap. It is immutable, because the input of an attempt never changes.
 pub fn build(run: &BenchmarkRun, resolved: &ResolvedRun, profile: &str) -> ConfigMap {
@@ -12,7 +28,7 @@ pub fn build(run: &BenchmarkRun, resolved: &ResolvedRun, profile: &str) -> Confi
     const SERIALIZES: &str = "text keys and finite numbers always serialize";
     let resolved = serde_saphyr::to_string(resolved).expect(SERIALIZES);
     let spec = serde_saphyr::to_string(&run.spec).expect(SERIALIZES);
-    let data = [("run.yaml", resolved), ("spec.yaml", spec), ("profile.yaml", profile.to_owned())];
+    let data = [(RUN, resolved), ("spec.yaml", spec), (PROFILE, profile.to_owned())];
     ConfigMap {
         metadata: meta::owned(run, attempt, meta::attempt_name(run, attempt)),
         data: Some(data.map(|(name, text)| (name.to_owned(), text)).into()),

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 
 use super::{
     Observed, Plan, Presence, Turn,
+    finished::{self, conclude},
     status::{self, NextStatus},
 };
 
@@ -36,12 +37,15 @@ pub fn plan(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
 fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     let mut before = run.status.clone().unwrap_or_default();
     if run.is_finished() {
-        return finished(run, before, turn.now);
+        return finished(run, before, observed, turn.now);
     }
     identify(&mut before, observed);
     let effective = given_spec(&before, observed.config_map).cloned();
     let effective = effective.unwrap_or_else(|| EffectiveSpec::new(&run.spec, turn.settings));
     let decision = Decision { run, observed, turn, before, effective };
+    if let Some(mark) = finished::restored(run) {
+        return decision.restored(&mark);
+    }
     if run.spec.cancel.is_some() {
         return decision.cancel();
     }
@@ -54,12 +58,23 @@ fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     }
 }
 
-/// Notes the UIDs of the attempt's Job and pod when they are first seen. From then on no other Job or pod is trusted.
+/// Notes the UIDs of the attempt's ConfigMap, Job and pod when they are first seen. From then on no others are trusted.
 fn identify(status: &mut BenchmarkRunStatus, observed: &Observed) {
     if let Some(current) = status.attempts.last_mut().filter(|it| it.end_time.is_none()) {
+        current.config_map_uid = current.config_map_uid.take().or_else(|| observed.config_map_uid.clone());
         current.job_uid = current.job_uid.take().or_else(|| observed.job.uid.clone());
         current.pod_uid = current.pod_uid.take().or_else(|| observed.pod.uid.clone());
     }
+}
+
+/// Whether the plan would begin an attempt if neither its target nor its namespace made it wait.
+pub fn would_begin(run: &BenchmarkRun, observed: &Observed) -> bool {
+    let stopped = run.spec.suspend || run.spec.cancel.is_some() || run.metadata.deletion_timestamp.is_some();
+    let status = run.status.as_ref();
+    let has_attempt = status.is_some_and(|it| current_attempt(it).is_some());
+    let has_left = status.is_some_and(|it| !it.attempts.is_empty()) && observed.is_attempt_left();
+    let is_read = observed.unread.is_empty() && matches!(observed.input, Some(Ok(_)));
+    !run.is_finished() && !stopped && !has_attempt && !has_left && is_read
 }
 
 /// The last attempt, unless it has ended.
@@ -74,15 +89,16 @@ pub fn given_spec(status: &BenchmarkRunStatus, config_map: Presence) -> Option<&
     status.effective_spec.as_ref().filter(|_| is_given && current_attempt(status).is_some())
 }
 
-/// Plans for a finished run: its status stays, and it is deleted when its retention time has passed. A later change of the
+/// Plans for a finished run: its status stays, it gets its mark, and it is deleted when its retention time has passed. A later change of the
 /// spec has no effect, but `observedGeneration` follows it, because GitOps tools wait for that.
-fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, now: Timestamp) -> Plan {
+fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, observed: &Observed, now: Timestamp) -> Plan {
     let generation = run.metadata.generation.unwrap_or_default();
     if status.observed_generation != generation {
         status.observed_generation = generation;
         status.conditions.iter_mut().for_each(|it| it.observed_generation = generation);
     }
     let mut plan = Plan { status, ..Plan::default() };
+    conclude(run, &mut plan, observed);
     let (Some(cleanup), Some(finished)) = (run_cleanup(&run.spec), plan.status.completion_time) else {
         return plan;
     };

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use crds::{
     AnyValue, BenchmarkRun, EffectiveSpec, Settings,
     benchmark_run::{ClaimRef, KeyRef, Toleration},
-    resolve::{STATUS_PORT, effective, mounts},
+    resolve::{PodSecurity, STATUS_PORT, effective, mounts},
 };
 use k8s_openapi::{
     api::{
@@ -26,6 +26,12 @@ use super::meta;
 pub const CONTAINER: &str = "launcher";
 /// UID and GID of the launcher: an unprivileged user.
 const USER: i64 = 65_532;
+/// The size of /tmp, above which the kubelet evicts the pod: one file that a profile names by URL, of at most 4 GiB, and what
+/// the launcher writes beside it.
+const TMP_SIZE: &str = "5Gi";
+/// Annotations by which autoscalers leave a node until the pod has ended. An evicted pod loses its measurement.
+const STAY: [(&str, &str); 2] =
+    [("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"), ("karpenter.sh/do-not-disrupt", "true")];
 /// How long after all deadlines of the launcher Kubernetes ends the Job.
 const BACKSTOP_SECONDS: i64 = 300;
 
@@ -52,26 +58,32 @@ pub fn build(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec, settin
                     ..PodFailurePolicyRule::default()
                 }],
             }),
-            template: template(run, attempt, effective, settings),
+            template: template(run, attempt, effective, settings, deadline),
             ..JobSpec::default()
         }),
         ..Job::default()
     }
 }
 
-fn template(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec, settings: &Settings) -> PodTemplateSpec {
+fn template(
+    run: &BenchmarkRun,
+    attempt: u32,
+    effective: &EffectiveSpec,
+    settings: &Settings,
+    deadline: i64,
+) -> PodTemplateSpec {
     let launcher = &run.spec.launcher;
     let mut labels = launcher.labels.clone();
     labels.extend(meta::labels(run, attempt));
+    let mut annotations = launcher.annotations.clone();
+    annotations.extend(STAY.map(|(key, value)| (key.to_owned(), value.to_owned())));
     let (volumes, mounts) = volumes(run, attempt, effective).into_iter().unzip();
     let scheduling = &launcher.scheduling;
     PodTemplateSpec {
-        metadata: Some(ObjectMeta {
-            labels: Some(labels),
-            annotations: Some(launcher.annotations.clone()).filter(|it| !it.is_empty()),
-            ..ObjectMeta::default()
-        }),
+        metadata: Some(ObjectMeta { labels: Some(labels), annotations: Some(annotations), ..ObjectMeta::default() }),
         spec: Some(PodSpec {
+            // The kubelet ends the pod also when its Job is gone, or when a container that somebody else added holds it.
+            active_deadline_seconds: Some(deadline),
             automount_service_account_token: Some(false),
             containers: vec![container(&effective.launcher, mounts)],
             enable_service_links: Some(false),
@@ -79,20 +91,25 @@ fn template(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec, setting
             node_selector: Some(scheduling.node_selector.clone()).filter(|it| !it.is_empty()),
             priority_class_name: scheduling.priority_class_name.clone().filter(|it| !it.is_empty()),
             restart_policy: Some("Never".into()),
-            security_context: Some(PodSecurityContext {
-                run_as_non_root: Some(true),
-                run_as_user: Some(USER),
-                run_as_group: Some(USER),
-                fs_group: Some(USER),
-                fs_group_change_policy: Some("OnRootMismatch".into()),
-                seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".into(), ..SeccompProfile::default() }),
-                ..PodSecurityContext::default()
-            }),
+            security_context: Some(pod_security(settings.pod_security)),
             termination_grace_period_seconds: Some(i64::from(effective.execution.grace_period_seconds)),
             tolerations: Some(scheduling.tolerations.iter().map(toleration).collect()),
             volumes: Some(volumes),
             ..PodSpec::default()
         }),
+    }
+}
+
+fn pod_security(security: PodSecurity) -> PodSecurityContext {
+    let id = (security == PodSecurity::Restricted).then_some(USER);
+    PodSecurityContext {
+        run_as_non_root: Some(true),
+        run_as_user: id,
+        run_as_group: id,
+        fs_group: id,
+        fs_group_change_policy: Some("OnRootMismatch".into()),
+        seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".into(), ..SeccompProfile::default() }),
+        ..PodSecurityContext::default()
     }
 }
 
@@ -155,7 +172,11 @@ fn volumes(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec) -> Vec<(
         mount("input", mounts::INPUT, true),
     )];
     all.push((
-        Volume { name: "tmp".into(), empty_dir: Some(EmptyDirVolumeSource::default()), ..Volume::default() },
+        Volume {
+            name: "tmp".into(),
+            empty_dir: Some(EmptyDirVolumeSource { size_limit: Some(Quantity(TMP_SIZE.into())), medium: None }),
+            ..Volume::default()
+        },
         mount("tmp", "/tmp", false),
     ));
     if let Some(pvc) = &effective.storage.pvc {
@@ -212,7 +233,7 @@ fn secret_volume(key: &KeyRef, file: &str) -> SecretVolumeSource {
     SecretVolumeSource {
         secret_name: Some(key.name.clone()),
         items: Some(vec![item(key, file)]),
-        // The file belongs to root, and the launcher reads it through its group (fsGroup).
+        // The file belongs to root, and the launcher reads it through its group: fsGroup, which OpenShift sets itself.
         default_mode: Some(0o440),
         ..SecretVolumeSource::default()
     }

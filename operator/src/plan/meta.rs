@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crds::{BenchmarkRun, RunIdentity};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::{Resource as _, ResourceExt as _};
 
 /// The operator's value of `app.kubernetes.io/managed-by`, and the prefix of its field managers.
@@ -14,6 +14,8 @@ pub const RUN_UID: &str = "benchwright.dev/run-uid";
 pub const RUN: &str = "benchwright.dev/run";
 /// The label with the number of the attempt.
 pub const ATTEMPT: &str = "benchwright.dev/attempt";
+/// The label with the key of the target that a Job and its pod load.
+pub const TARGET: &str = "benchwright.dev/target";
 /// The label that the Job controller sets to the UID of a pod's Job.
 const JOB_UID: &str = "batch.kubernetes.io/controller-uid";
 /// The label selector of the watches on Jobs and pods.
@@ -65,14 +67,20 @@ pub fn owned(run: &BenchmarkRun, attempt: u32, name: String) -> ObjectMeta {
 /// Whether the Job with this UID controls a pod. Labels can be copied, and another Job can have the same name. The Job
 /// controller also sets `blockOwnerDeletion`, which the admission plugin OwnerReferencesPermissionEnforcement forbids to others.
 pub fn is_of_job(pod: &ObjectMeta, job_name: &str, job_uid: &str) -> bool {
-    let mut owners = pod.owner_references.iter().flatten();
-    owners.any(|it| {
+    owning_jobs(pod).any(|it| it.name == job_name && it.uid == job_uid)
+}
+
+/// Whether any Job controls a pod, by the same signs.
+pub fn is_of_any_job(pod: &ObjectMeta) -> bool {
+    owning_jobs(pod).next().is_some()
+}
+
+fn owning_jobs(pod: &ObjectMeta) -> impl Iterator<Item = &OwnerReference> {
+    pod.owner_references.iter().flatten().filter(|it| {
         it.controller == Some(true)
             && it.block_owner_deletion == Some(true)
             && it.api_version == "batch/v1"
             && it.kind == "Job"
-            && it.name == job_name
-            && it.uid == job_uid
     })
 }
 

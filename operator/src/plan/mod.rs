@@ -6,12 +6,19 @@ mod attempt_start;
 mod cancel;
 pub mod config_map;
 mod decision;
+pub mod exclusive;
+pub mod finished;
+mod interruption;
 pub mod job;
 pub mod meta;
+pub mod network_policy;
 mod observed;
+pub mod policy;
 pub mod pvc;
+pub mod server;
 pub mod status;
 mod termination_message;
+mod unread;
 
 use std::time::Duration;
 
@@ -20,10 +27,13 @@ use jiff::Timestamp;
 use k8s_openapi::api::{
     batch::v1::Job,
     core::v1::{ConfigMap, PersistentVolumeClaim},
+    networking::v1::NetworkPolicy,
 };
 
-pub use decision::{current_attempt, given_spec, plan};
-pub use observed::{ClaimState, Ended, InputError, JobState, LauncherInput, Observed, PodState, Presence, Refused};
+pub use decision::{current_attempt, given_spec, plan, would_begin};
+pub use observed::{
+    ClaimState, Ended, InputError, JobState, LauncherInput, Observed, PodState, Presence, Refused, Unread, What,
+};
 
 /// What a turn has to do.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +50,8 @@ pub struct Plan {
     pub event: Option<PlannedEvent>,
     /// Delete the run: its retention time has passed.
     pub delete_run: bool,
+    /// The annotation of a finished run, to write after the status.
+    pub mark: Option<String>,
     /// Plan again right after the status is written.
     pub again: bool,
     /// When to run the next turn if no watch reports a change before.
@@ -51,7 +63,9 @@ pub struct Plan {
 pub enum Child {
     /// The launcher's input.
     ConfigMap(Box<ConfigMap>),
-    /// The claim of the results. Runs share it, so that an existing one of any owner is accepted.
+    /// What the pod of the attempt may reach.
+    NetworkPolicy(Box<NetworkPolicy>),
+    /// The claim of the results. Runs share it, so that an existing one is accepted, if it is for results.
     Claim(Box<PersistentVolumeClaim>),
     /// The Job of the attempt.
     Job(Box<Job>),

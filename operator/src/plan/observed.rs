@@ -1,7 +1,10 @@
 //! All that a decision needs beside the run itself.
 
-use crds::{Reason, ResolvedRun};
+use crds::{Reason, ResolvedRun, hex};
 use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+use super::{exclusive::Wait, network_policy::Reach};
 
 /// All that a decision needs beside the run itself.
 #[derive(Clone, Debug, Default)]
@@ -10,8 +13,12 @@ pub struct Observed {
     pub input: Option<Result<LauncherInput, InputError>>,
     /// Whether the ConfigMap of the current attempt exists.
     pub config_map: Presence,
+    /// Its UID, when it is ours.
+    pub config_map_uid: Option<String>,
     /// The claim of the results.
     pub claim: ClaimState,
+    /// What the pod of the attempt has to reach; read where the attempt is about to be created.
+    pub reach: Reach,
     /// The Job of the current attempt.
     pub job: JobState,
     /// The pod of that Job.
@@ -22,8 +29,49 @@ pub struct Observed {
     pub ambiguous: bool,
     /// How the launcher's container ended, if that was seen. The pod itself may be gone.
     pub ended: Option<Ended>,
+    /// The number in line, from 1, of a run that waits because its namespace has as many attempts as it may have.
+    pub namespace_line: Option<usize>,
+    /// The name of a child that this turn could not create, because an object of another owner has it.
+    pub conflict: Option<String>,
+    /// Why the run has to wait for its target; `None`: it may begin.
+    pub wait: Option<Wait>,
+    /// When the run was last told to wait for its target. The time to wait for its other objects begins anew then.
+    pub last_in_line: Option<Timestamp>,
     /// The API server's refusal to create a child in this turn.
     pub refused: Option<Refused>,
+    /// What could not be read. The fields above do not say whether it exists.
+    pub unread: Vec<Unread>,
+}
+
+impl Observed {
+    /// Whether a Job or a pod of the last attempt exists.
+    pub fn is_attempt_left(&self) -> bool {
+        self.job.presence == Presence::Ours || self.pod.name.is_some() || self.ambiguous
+    }
+}
+
+/// An object that the operator could not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// What was to be read.
+    pub what: What,
+    /// Verb, resource, name, the answer, and the remedy.
+    pub message: String,
+    /// Whether the cause may pass by itself, such as an API server that is busy. A right that is missing does not.
+    pub passing: bool,
+}
+
+/// What the operator reads for a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The Job of the attempt.
+    Job,
+    /// The pods of the attempt.
+    Pods,
+    /// The claim of the results.
+    Claim,
+    /// ConfigMaps and runs that the launcher's input is made of.
+    Input,
 }
 
 /// The API server refused to create a child.
@@ -44,6 +92,16 @@ pub struct LauncherInput {
     pub profile: String,
     /// SHA-256 of `profile`, in hex.
     pub profile_sha256: String,
+    /// Whether the launcher downloads files that the profile names by URL.
+    pub remote_files: bool,
+}
+
+impl LauncherInput {
+    /// The input with this rendered profile, without files to download.
+    pub fn new(run: ResolvedRun, profile: String) -> Self {
+        let profile_sha256 = hex(&Sha256::digest(profile.as_bytes()));
+        LauncherInput { run, profile, profile_sha256, remote_files: false }
+    }
 }
 
 /// Why there is no input: the spec, the profile, or an object that they name is wrong.
@@ -65,6 +123,8 @@ pub enum Presence {
     Ours,
     /// It exists and belongs to somebody else.
     Foreign,
+    /// It could not be read.
+    Unknown,
 }
 
 /// The claim of the results.
@@ -76,6 +136,8 @@ pub struct ClaimState {
     pub bound: bool,
     /// Its StorageClass; empty if it names none.
     pub class: String,
+    /// Whether it exists and is not for results: see [`super::pvc::is_for_results`].
+    pub of_others: bool,
 }
 
 /// The Job of the current attempt.
@@ -112,6 +174,16 @@ pub struct PodState {
     pub ready: bool,
     /// Whether its container runs.
     pub running: bool,
+    /// Whether its container has ended and the pod has not: another container keeps it, or the kubelet has not reported its end yet.
+    pub held: bool,
+    /// Whether another container still runs after its own has ended.
+    pub kept: bool,
+    /// When its container ended, by the clock of its node.
+    pub ended_at: Option<Timestamp>,
+    /// When the kubelet accepted it.
+    pub accepted: Option<Timestamp>,
+    /// Whether its node has not mounted its volumes or set up its network yet.
+    pub without_sandbox: bool,
     /// If it is being deleted, the end of its grace period.
     pub deleting: Option<Timestamp>,
     /// If it has no node, the scheduler's message.

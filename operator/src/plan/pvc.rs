@@ -11,12 +11,32 @@ use kube::ResourceExt as _;
 
 use super::meta;
 
+/// The label by which the owner of a claim allows results on it.
+pub const RESULTS: &str = "benchwright.dev/results";
+/// The label that names the maker of an object.
+const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+
+/// Whether a claim may be mounted for writing: the operator created it, or its owner labelled it. At the mount, the kubelet
+/// changes the group of all files of a volume to that of the pod (fsGroup), so that a database may refuse its own files.
+pub fn is_for_results(claim: &ObjectMeta) -> bool {
+    let label = |key: &str| claim.labels.as_ref().and_then(|it| it.get(key)).map(String::as_str);
+    label(MANAGED_BY) == Some(meta::MANAGER) || label(RESULTS) == Some("true")
+}
+
+/// Why a claim that is not for results is refused, with field, value and remedy.
+pub fn refusal(pvc: &Claim) -> String {
+    let name = &pvc.claim_name;
+    format!(
+        "spec.storage.pvc.claimName: is {name:?}, a claim that the operator did not create; a run would change the group of all files on its volume. If that may happen, run `kubectl label pvc {name} {RESULTS}=true` and create the run again; otherwise name another claim"
+    )
+}
+
 /// Builds the claim. Its access mode is ReadWriteOnce, which every provisioner supports.
 pub fn build(run: &BenchmarkRun, pvc: &Claim) -> PersistentVolumeClaim {
     let labels = BTreeMap::from([
         ("app.kubernetes.io/name".to_owned(), "benchwright".to_owned()),
         ("app.kubernetes.io/part-of".to_owned(), "benchwright".to_owned()),
-        ("app.kubernetes.io/managed-by".to_owned(), meta::MANAGER.to_owned()),
+        (MANAGED_BY.to_owned(), meta::MANAGER.to_owned()),
     ]);
     PersistentVolumeClaim {
         metadata: ObjectMeta {

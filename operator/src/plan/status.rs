@@ -26,6 +26,12 @@ const SLO_MET: &str = "SLOMet";
 /// The longest message of an event, in bytes.
 const MAX_NOTE: usize = 1_000;
 
+/// The earlier attempts whose results folder the next one may report again: their Jobs completed, and their results were lost.
+pub fn finished_attempts(run: &BenchmarkRun) -> Vec<u32> {
+    let attempts = run.status.iter().flat_map(|it| &it.attempts);
+    attempts.filter(|it| it.reason == Reason::ResultLost).map(|it| it.number).collect()
+}
+
 /// The phase of the next status, with its reason.
 #[derive(Clone, Debug)]
 pub struct NextStatus {
@@ -45,8 +51,23 @@ impl NextStatus {
         NextStatus { phase, outcome: None, reason, message: message.into() }
     }
 
+    /// Whether the deadline of preparing runs.
+    fn is_preparing(&self) -> bool {
+        let in_line = [Reason::TargetBusy, Reason::NamespaceBusy].contains(&self.reason);
+        matches!(self.phase, Phase::Pending | Phase::Preparing) && !in_line
+    }
+
     fn is_warning(&self) -> bool {
-        let stuck = [Reason::ImagePull, Reason::VolumePending, Reason::Unschedulable, Reason::Retrying];
+        let stuck = [
+            Reason::ImagePull,
+            Reason::VolumePending,
+            Reason::Unschedulable,
+            Reason::PodRefused,
+            Reason::MountPending,
+            Reason::ContainerRefused,
+            Reason::ReadFailed,
+            Reason::Retrying,
+        ];
         self.phase == Phase::Failed || stuck.contains(&self.reason)
     }
 }
@@ -65,6 +86,7 @@ pub fn plan(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: NextStatus, n
         outcome: next.outcome,
         reason: next.reason.into(),
         conditions: conditions(run, before, &next, now),
+        preparing_since: next.is_preparing().then(|| before.preparing_since.unwrap_or(now)),
         ..before.clone()
     };
     Plan { status, event, ..Plan::default() }
@@ -192,7 +214,7 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: &NextStatus
         put("Reconciling", True);
         "Stalled"
     };
-    if matches!(next.phase, Phase::Running | Phase::Succeeded) {
+    if matches!(next.phase, Phase::Running | Phase::Succeeded) && reason != Reason::Restored {
         let met = (True, Reason::Measuring, "the launcher measures or has measured the target".to_owned());
         set_condition(&mut all, generation, now, "TargetReady", met);
     }

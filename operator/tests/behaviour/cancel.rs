@@ -74,16 +74,17 @@ fn an_immediate_cancel_ends_pod_and_job_at_once() {
 
 #[test]
 fn what_was_whole_before_a_cancel_or_a_suspension_counts() {
-    let want = Want {
-        phase: Some(Phase::Succeeded),
-        outcome: Some(Outcome::Passed),
-        reason: Some(Reason::RunSucceeded),
-        attempt_ended: Some(Reason::RunSucceeded),
-        ..Want::default()
-    };
+    let want = ended_as(Phase::Succeeded, Outcome::Passed, Reason::RunSucceeded);
     for change in ["cancel: Graceful", "cancel: Immediate", "suspend: true"] {
         let run = in_phase(&format!("{{target: {{simulator: {{}}}}, {change}}}"), Phase::Running);
         check(&run, &ended(said(&envelope(Outcome::Passed, "RunSucceeded"))), 600, &want);
+        for (outcome, reason) in
+            [(Outcome::SLOViolated, Reason::SLOViolated), (Outcome::Invalid, Reason::MeasurementInvalid)]
+        {
+            let want = ended_as(Phase::Failed, outcome, reason);
+            let plan = check(&run, &ended(said(&envelope(outcome, "SendLagTooLarge"))), 600, &want);
+            assert!(!plan.status.partial && !message(&plan).contains("cancelled"), "{}", message(&plan));
+        }
     }
 }
 
@@ -93,12 +94,14 @@ fn a_suspended_run_loses_its_attempt_and_begins_another_one() {
     let suspended = Want { phase: Some(Phase::Suspended), reason: Some(Reason::Suspended), ..Want::default() };
     check(&run(spec), &nothing(&run(spec)), 0, &suspended);
     let running = in_phase(spec, Phase::Running);
+    let decided = given_up(Phase::Running, Reason::Suspended);
+    let decided = after(&running, &check(&running, &measuring(), 100, &decided));
     let want = Want {
         stops: Some(Stop::Job("chat-2db482-a1".into())),
         attempt_ended: Some(Reason::Suspended),
         ..Want { phase: suspended.phase, reason: suspended.reason, ..Want::default() }
     };
-    let mut run = after(&running, &check(&running, &measuring(), 100, &want));
+    let mut run = after(&decided, &check(&decided, &measuring(), 100, &want));
     check(&run, &Observed::default(), 101, &Want { attempt_ended: Some(Reason::Suspended), ..suspended });
 
     run.spec.suspend = false;
@@ -106,4 +109,15 @@ fn a_suspended_run_loses_its_attempt_and_begins_another_one() {
     observed.input = Some(Ok(input(&run, 2)));
     let plan = check(&run, &observed, 5_000, &Want { phase: Some(Phase::Preparing), again: true, ..Want::default() });
     assert_eq!(plan.status.attempts.last().map(|it| it.number), Some(2));
+}
+
+/// The user resumes the run before the operator has deleted anything, or before the status says so.
+#[test]
+fn an_attempt_whose_suspension_is_taken_back_ends_and_another_one_follows() {
+    let mut run = in_phase("{target: {simulator: {}}, suspend: true}", Phase::Running);
+    run = after(&run, &check(&run, &measuring(), 100, &given_up(Phase::Running, Reason::Suspended)));
+    run.spec.suspend = false;
+    let want = Want { stops: Some(Stop::Job("chat-2db482-a1".into())), ..retrying(Reason::Suspended) };
+    check(&run, &measuring(), 101, &want);
+    check(&run, &Observed::default(), 101, &retrying(Reason::Suspended));
 }

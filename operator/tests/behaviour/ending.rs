@@ -4,7 +4,7 @@ use crds::{
     Outcome, Reason,
     status::{Attempt, Phase},
 };
-use operator::plan::{Ended, PodState, Stop};
+use operator::plan::{Ended, PodState, Stop, status};
 
 use crate::fixture::*;
 
@@ -25,13 +25,7 @@ fn an_envelope_decides_the_outcome() {
     ];
     for (said_outcome, said_reason, phase, outcome, reason) in cases {
         let envelope = envelope(said_outcome, said_reason);
-        let want = Want {
-            phase: Some(phase),
-            outcome: Some(outcome),
-            reason: Some(reason),
-            attempt_ended: Some(reason),
-            ..Want::default()
-        };
+        let want = ended_as(phase, outcome, reason);
         for phase in [Phase::Starting, Phase::Running, Phase::Collecting] {
             let plan = check(&in_phase(NO_RETRY, phase), &ended(said(&envelope)), 600, &want);
             assert_eq!(plan.status.summary, envelope.core.summary, "{said_reason}");
@@ -107,7 +101,9 @@ fn a_pod_on_a_lost_node_is_not_waited_for_until_the_deadline() {
     let mut lost = measuring();
     lost.pod.deleting = Some(at(100));
     check(&run, &lost, 400, &Want { phase: Some(Phase::Running), ..Want::default() });
-    check(&run, &lost, 401, &Want { says: "node is lost", ..retrying(Reason::Disrupted) });
+    let decided = Want { says: "node is lost", ..given_up(Phase::Running, Reason::Disrupted) };
+    let run = after(&run, &check(&run, &lost, 401, &decided));
+    check(&run, &lost, 401, &Want { says: "node is lost", stops: now_gone(), ..retrying(Reason::Disrupted) });
 }
 
 #[test]
@@ -121,6 +117,41 @@ fn a_launcher_that_does_not_end_is_ended() {
     check(&run, &measuring(), limit + 1, &Want { stops: now_gone(), ..failed(Reason::DeadlineExceeded) });
 }
 
+/// The operator has decided on the end of an attempt, and before anything is deleted the launcher ends.
+#[test]
+fn a_result_counts_although_the_attempt_was_given_up() {
+    let timeouts = [
+        (Phase::Starting, started(), 1_801, Reason::StartTimeout),
+        (Phase::Running, measuring(), 3_781, Reason::DeadlineExceeded),
+    ];
+    for (phase, observed, seconds, reason) in timeouts {
+        let run = in_phase(NO_RETRY, phase);
+        let run = after(&run, &check(&run, &observed, seconds, &given_up(phase, reason)));
+        let cases = [
+            (Outcome::Passed, "RunSucceeded", Phase::Succeeded, Reason::RunSucceeded),
+            (Outcome::SLOViolated, "SLOViolated", Phase::Failed, Reason::SLOViolated),
+            (Outcome::Invalid, "SendLagTooLarge", Phase::Failed, Reason::MeasurementInvalid),
+        ];
+        for (outcome, said_reason, phase, reason) in cases {
+            let want = ended_as(phase, outcome, reason);
+            let plan = check(&run, &ended(said(&envelope(outcome, said_reason))), seconds, &want);
+            assert!(plan.status.summary.is_some(), "{said_reason}");
+        }
+        let cut = ended(said(&envelope(Outcome::Cancelled, "Cancelled")));
+        check(&run, &cut, seconds, &Want { stops: now_gone(), ..failed(reason) });
+    }
+}
+
+#[test]
+fn of_two_pods_of_one_second_the_one_that_is_left_is_not_believed_either() {
+    let run = in_phase(NO_RETRY, Phase::Starting);
+    let mut twins = started();
+    (twins.ambiguous, twins.pod) = (true, PodState::default());
+    let run = after(&run, &check(&run, &twins, 5, &given_up(Phase::Starting, Reason::AmbiguousPod)));
+    let one_is_left = ended(said(&envelope(Outcome::Passed, "RunSucceeded")));
+    check(&run, &one_is_left, 6, &Want { stops: now_gone(), ..failed(Reason::AmbiguousPod) });
+}
+
 #[test]
 fn a_job_that_ended_is_read_and_not_waited_for_without_end() {
     let run = in_phase(NO_RETRY, Phase::Starting);
@@ -131,17 +162,37 @@ fn a_job_that_ended_is_read_and_not_waited_for_without_end() {
     let want = Want { phase: Some(Phase::Collecting), reason: Some(Reason::ReadingResult), ..Want::default() };
     check(&run, &observed, 5_300, &want);
     // The run ends without its pod's word, and the pod must not go on.
-    check(&run, &observed, 5_301, &Want { stops: now_gone(), ..failed(Reason::Disrupted) });
-    observed.job.failed = Some("DeadlineExceeded".into());
-    check(&run, &observed, 5_301, &Want { stops: now_gone(), ..failed(Reason::DeadlineExceeded) });
+    for (job, reason) in [("PodFailurePolicy", Reason::Disrupted), ("DeadlineExceeded", Reason::DeadlineExceeded)] {
+        observed.job.failed = Some(job.into());
+        let decided = after(&run, &check(&run, &observed, 5_301, &given_up(Phase::Starting, reason)));
+        check(&decided, &observed, 5_301, &Want { stops: now_gone(), ..failed(reason) });
+    }
     observed.pod = PodState::default();
     check(&run, &observed, 5_001, &failed(Reason::DeadlineExceeded));
+    observed.job.failed = Some("PodFailurePolicy".into());
+    check(&run, &observed, 5_001, &failed(Reason::Disrupted));
     observed.job.failed = None;
     observed.job.complete = true;
-    check(&run, &observed, 5_001, &failed(Reason::Disrupted));
+    check(&run, &observed, 5_001, &failed(Reason::ResultLost));
     let mut drained = ended(said(&envelope(Outcome::Cancelled, "Cancelled")));
     drained.job.failed = Some("DeadlineExceeded".into());
     check(&run, &drained, 5_001, &failed(Reason::DeadlineExceeded));
+}
+
+/// A results folder on a shared claim proves nothing: another run may have written it.
+#[test]
+fn only_a_job_that_completed_vouches_for_a_results_folder() {
+    let run = in_phase(SIMULATOR, Phase::Starting);
+    assert_eq!(status::finished_attempts(&run), Vec::<u32>::new());
+    let (mut completed, mut lost) = (started(), measuring());
+    completed.job.complete = true;
+    completed.pod = PodState::default();
+    let plan = check(&run, &completed, 600, &retrying(Reason::ResultLost));
+    assert_eq!(status::finished_attempts(&after(&run, &plan)), [1]);
+    lost.job.failed = Some("PodFailurePolicy".into());
+    lost.pod = PodState::default();
+    let plan = check(&run, &lost, 600, &retrying(Reason::Disrupted));
+    assert_eq!(status::finished_attempts(&after(&run, &plan)), Vec::<u32>::new());
 }
 
 #[test]
@@ -208,6 +259,7 @@ fn attempts_that_were_suspended_count_against_no_limit_and_ten_retries_end() {
         number,
         job_name: format!("chat-a{number}"),
         job_uid: None,
+        config_map_uid: None,
         pod_name: String::new(),
         pod_uid: None,
         node_name: String::new(),
@@ -312,17 +364,32 @@ fn the_figures_of_a_series_say_of_how_many_runs_they_are_the_mean() {
     reported.core.summary.as_mut().unwrap().mean_of_runs = Some(3);
     let spec =
         "{target: {simulator: {}}, repeat: 3, slo: {objectives: [{name: a, metric: ttft, stat: p99, max: 500ms}]}}";
-    let want = Want {
-        phase: Some(Phase::Failed),
-        outcome: Some(Outcome::SLOViolated),
-        reason: Some(Reason::SLOViolated),
-        says: "run r2: a: p99",
-        attempt_ended: Some(Reason::SLOViolated),
-        ..Want::default()
-    };
+    let want = Want { says: "run r2: a: p99", ..ended_as(Phase::Failed, Outcome::SLOViolated, Reason::SLOViolated) };
     let plan = check(&in_phase(spec, Phase::Running), &ended(said(&reported)), 600, &want);
     assert_eq!(plan.status.summary.unwrap().mean_of_runs, Some(3));
     assert_eq!(plan.status.objectives[0].run, "r2");
     let slo = plan.status.conditions.iter().find(|it| it.kind == "SLOMet").unwrap();
     assert_eq!(slo.message, "0 of 1 objectives met, 1 missed: a (812ms in run r2, limit 500ms)");
+}
+
+/// Neither of two pods of the same second is believed, and each of them may work.
+#[test]
+fn the_next_attempt_waits_until_two_pods_of_one_second_are_gone() {
+    let run = in_phase(SIMULATOR, Phase::Running);
+    let want = Want { says: "drained", ..retrying(Reason::Disrupted) };
+    let mut drained = ended(said(&envelope(Outcome::Cancelled, "Cancelled")));
+    drained.ended.as_mut().unwrap().disrupted = Some("EvictionByEvictionAPI: drained".into());
+    let again = after(&run, &check(&run, &drained, 600, &want));
+    let mut twins = nothing(&run);
+    (twins.ambiguous, twins.other_pods) = (true, vec!["one".into(), "two".into()]);
+    let waits = Want {
+        phase: Some(Phase::Preparing),
+        reason: Some(Reason::Retrying),
+        attempt_ended: Some(Reason::Disrupted),
+        ..Want::default()
+    };
+    let plan = check(&again, &twins, 602, &waits);
+    assert_eq!(plan.stop_pods, ["one", "two"]);
+    twins.other_pods.clear();
+    check(&again, &twins, 603, &waits);
 }

@@ -1,6 +1,6 @@
 //! A BenchmarkRun in, all its manifests out.
 
-use crds::status::Phase;
+use crds::{Settings, resolve::PodSecurity, status::Phase};
 use operator::plan::{Child, Turn, plan};
 
 use crate::fixture::*;
@@ -32,11 +32,15 @@ execution: {deadlines: {startSeconds: 100, runSeconds: 200}, gracePeriodSeconds:
 ";
 
 fn manifests(spec: &str) -> String {
+    manifests_with(spec, settings())
+}
+
+fn manifests_with(spec: &str, settings: Settings) -> String {
     let run = in_phase(spec, Phase::Preparing);
-    let settings = settings();
     let made = plan(&run, &nothing(&run), &Turn { settings: &settings, now: at(1) });
     let text = |child: &Child| match child {
         Child::ConfigMap(it) => serde_saphyr::to_string(it),
+        Child::NetworkPolicy(it) => serde_saphyr::to_string(it),
         Child::Claim(it) => serde_saphyr::to_string(it),
         Child::Job(it) => serde_saphyr::to_string(it),
     };
@@ -53,6 +57,21 @@ fn a_run_with_nothing_but_a_target() {
     insta::assert_snapshot!(manifests(SIMULATOR));
 }
 
+#[test]
+fn certificate_authorities_come_from_a_config_map_or_a_secret() {
+    for (reference, volume) in [("configMapRef", "configMap"), ("secretKeyRef", "secret")] {
+        let ca = format!("ca: {{{reference}: {{name: authorities, key: root.pem}}}}");
+        let text = manifests(&format!("{{target: {{url: 'https://h', tls: {{{ca}}}}}}}"));
+        let job = text.split("---\n").find(|it| it.contains("kind: Job")).unwrap();
+        let job: serde_json::Value = serde_saphyr::from_str(job).unwrap();
+        let volumes = job["spec"]["template"]["spec"]["volumes"].as_array().unwrap();
+        let tls = volumes.iter().find(|it| it["name"] == "tls").unwrap();
+        let item = &tls[volume]["items"][0];
+        assert_eq!((&item["key"], &item["path"]), (&"root.pem".into(), &"ca.crt".into()), "{tls}");
+        assert!(text.contains("caFile: /etc/benchwright/tls/ca.crt"), "{text}");
+    }
+}
+
 // Trap 13 of the formats: `-j N` of llm-d-benchmark starts N pods that each send the whole load of the profile, and merges
 // nothing. A run here is one pod.
 #[test]
@@ -62,4 +81,39 @@ fn a_run_is_one_pod_with_the_load_of_its_profile() {
         let lines = |line: &str| text.lines().filter(|it| it.trim() == line).count();
         assert_eq!((lines("kind: Job"), lines("completions: 1"), lines("parallelism: 1")), (1, 1, 1), "{text}");
     }
+}
+
+/// OpenShift's security context constraints refuse a user or a group that they did not assign.
+#[test]
+fn on_openshift_the_namespace_assigns_user_and_groups() {
+    let openshift = manifests_with(EVERYTHING, Settings { pod_security: PodSecurity::OpenShift, ..settings() });
+    let left_out: Vec<_> =
+        ["runAsUser", "runAsGroup", "fsGroup:"].into_iter().filter(|it| openshift.contains(it)).collect();
+    assert_eq!(left_out, Vec::<&str>::new(), "{openshift}");
+    for kept in ["runAsNonRoot: true", "readOnlyRootFilesystem: true", "drop:", "RuntimeDefault", "defaultMode: 288"] {
+        assert!(openshift.contains(kept), "{kept} is missing in {openshift}");
+    }
+}
+
+/// A measurement that an autoscaler interrupts is lost, and a user must not be able to give it away.
+#[test]
+fn autoscalers_leave_the_node_of_a_pod_alone_whatever_the_run_says() {
+    let spec = "{target: {simulator: {}}, launcher: {annotations: {karpenter.sh/do-not-disrupt: 'false', note: x}}}";
+    let text = manifests(spec);
+    let job = text.rsplit("kind: Job").next().unwrap();
+    for line in [
+        "cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\"",
+        "karpenter.sh/do-not-disrupt: \"true\"",
+        "note: x",
+    ] {
+        assert_eq!(job.lines().filter(|it| it.trim() == line).count(), 1, "{line} is missing in {job}");
+    }
+}
+
+/// The Job's own deadline cannot end a pod without a Job.
+#[test]
+fn kubernetes_ends_a_pod_at_the_deadline_with_or_without_its_job() {
+    let text = manifests(EVERYTHING);
+    assert_eq!(text.lines().filter(|it| it.trim() == "activeDeadlineSeconds: 630").count(), 2, "{text}");
+    assert_eq!(text.lines().filter(|it| it.trim() == "sizeLimit: 5Gi").count(), 1, "{text}");
 }

@@ -1,16 +1,26 @@
-//! Any order of events, in a world of one Job and one pod.
+//! Any order of events, in a world of one Job and its pods.
+
+use std::{num::NonZero, sync::LazyLock, thread};
 
 use crds::{
-    BenchmarkRun, BenchmarkRunStatus, Outcome,
+    BenchmarkRun, BenchmarkRunStatus, Outcome, Settings,
     benchmark_run::Cancel,
     status::{MAX_ATTEMPTS, Phase},
 };
 use operator::plan::{
-    Child, Ended, JobState, Observed, Plan, PodState, Presence, Refused, Stop, Turn, plan, status::MAX_STATUS_BYTES,
+    Child, Ended, JobState, LauncherInput, Observed, Plan, PodState, Presence, Refused, Stop, Turn, plan,
+    status::MAX_STATUS_BYTES,
 };
-use proptest::prelude::*;
+use proptest::{prelude::*, test_runner::TestRunner};
 
 use crate::fixture::*;
+
+/// Sequences of events in one test, unless `PROPTEST_CASES` says another number: `make reliability` takes 100,000.
+const SEQUENCES: u32 = 10_000;
+/// The most events in a sequence.
+const MAX_EVENTS: usize = 40;
+/// The most attempts that a sequence starts: the retries of the policy, one first attempt, and one after each suspension.
+const MAX_STARTED: usize = MAX_ATTEMPTS + 1 + MAX_EVENTS;
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -21,6 +31,17 @@ enum Event {
     PodReady,
     PodEnds(Outcome),
     PodKilled(bool),
+    /// Something stops the launcher, and its pod stays.
+    LauncherStopped {
+        /// The clock of its node is ahead by these seconds.
+        ahead: u16,
+        /// It could not report.
+        killed: bool,
+        /// Another container of the pod still runs.
+        kept: bool,
+    },
+    /// The pod of a launcher that was stopped ends; `true`: it says what stopped the launcher.
+    StoppedPodEnds(bool),
     PodGone,
     JobFails,
     JobDeleted,
@@ -28,6 +49,21 @@ enum Event {
     Cancel(bool),
     Refused(bool),
     StatusWriteFails,
+    /// The write of a status times out, and arrives when the next events have happened.
+    StatusWriteIsLate,
+    LateWriteArrives,
+    /// The clock of the operator's machine is set back by these seconds.
+    ClockSetBack(u16),
+    /// The pod is being deleted, and its node never reports that it has ended.
+    NodeLost,
+    /// Another pod with the Job as its owner appears; `true`: in the same second, so that neither is believed.
+    PodReplaced(bool),
+    /// The Job is deleted, and somebody else creates one of its name.
+    JobRecreated,
+    /// A field that never changes a run, such as `cleanup`, is edited.
+    SpecEdited,
+    /// All that was only in memory is lost.
+    OperatorRestarts,
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -40,6 +76,9 @@ fn event() -> impl Strategy<Value = Event> {
         4 => Just(Event::PodReady),
         2 => outcome.prop_map(Event::PodEnds),
         2 => any::<bool>().prop_map(Event::PodKilled),
+        2 => (prop_oneof![Just(0_u16), 0_u16..4_000], any::<bool>(), any::<bool>())
+            .prop_map(|(ahead, killed, kept)| Event::LauncherStopped { ahead, killed, kept }),
+        3 => any::<bool>().prop_map(Event::StoppedPodEnds),
         3 => Just(Event::PodGone),
         1 => Just(Event::JobFails),
         1 => Just(Event::JobDeleted),
@@ -47,6 +86,14 @@ fn event() -> impl Strategy<Value = Event> {
         1 => any::<bool>().prop_map(Event::Cancel),
         1 => any::<bool>().prop_map(Event::Refused),
         2 => Just(Event::StatusWriteFails),
+        2 => Just(Event::StatusWriteIsLate),
+        2 => Just(Event::LateWriteArrives),
+        1 => (0_u16..4_000).prop_map(Event::ClockSetBack),
+        1 => Just(Event::NodeLost),
+        1 => any::<bool>().prop_map(Event::PodReplaced),
+        1 => Just(Event::JobRecreated),
+        1 => Just(Event::SpecEdited),
+        2 => Just(Event::OperatorRestarts),
     ]
 }
 
@@ -59,12 +106,41 @@ struct World {
     ended: Option<Ended>,
     refused: Option<bool>,
     lose_status: bool,
+    /// The next status write is late.
+    delay_status: bool,
+    /// A status that is on its way, and the version of the run that it was decided on.
+    late: Option<(u64, BenchmarkRunStatus)>,
+    version: u64,
+    ambiguous: bool,
+    others: Vec<String>,
+    /// A Job of somebody else has the name of this attempt.
+    foreign: Option<u32>,
+    input: LauncherInput,
+    jobs_created: usize,
 }
+
+static SETTINGS: LazyLock<Settings> = LazyLock::new(settings);
 
 impl World {
     fn new(spec: &str) -> Self {
         let run = run(spec);
-        World { run, now: 0, job: None, pod: PodState::default(), ended: None, refused: None, lose_status: false }
+        World {
+            input: input(&run, 1),
+            run,
+            now: 0,
+            job: None,
+            pod: PodState::default(),
+            ended: None,
+            refused: None,
+            lose_status: false,
+            delay_status: false,
+            late: None,
+            version: 0,
+            ambiguous: false,
+            others: Vec::new(),
+            foreign: None,
+            jobs_created: 0,
+        }
     }
 
     fn befall(&mut self, event: &Event) {
@@ -86,9 +162,43 @@ impl World {
                 let disrupted = (!memory).then(|| "TerminationByKubelet: low on disk".into());
                 self.end_pod(Ended { exit_code: 137, reason: reason.into(), disrupted, ..Ended::default() });
             }
-            Event::PodGone if has_pod && (self.pod.deleting.is_some() || self.ended.is_some()) => {
+            Event::LauncherStopped { ahead, killed, kept } if open => {
+                let mut envelope = envelope(Outcome::Cancelled, "Cancelled");
+                envelope.core.attempt = self.job.as_ref().map_or(1, |(number, _)| *number);
+                let without = Ended { exit_code: 137, reason: "Error".into(), ..Ended::default() };
+                self.ended = Some(if *killed { without } else { said(&envelope) });
+                (self.pod.running, self.pod.ready) = (false, false);
+                (self.pod.held, self.pod.kept) = (true, *kept);
+                self.pod.ended_at = Some(at(self.now + i64::from(*ahead)));
+            }
+            Event::StoppedPodEnds(named) if self.pod.held => {
+                (self.pod.held, self.pod.kept) = (false, false);
+                if let Some(mut ended) = self.ended.take() {
+                    ended.disrupted = named.then(|| "TerminationByKubelet: low on disk".into());
+                    self.end_pod(ended);
+                }
+            }
+            Event::PodGone if has_pod && (self.pod.deleting.is_some() || (self.ended.is_some() && !self.pod.held)) => {
                 self.pod = PodState::default()
             }
+            Event::NodeLost if open || self.pod.held => {
+                self.pod.deleting.get_or_insert(at(self.now));
+                self.pod.ready = false;
+            }
+            Event::PodReplaced(twin) if open => {
+                self.others.push("another".into());
+                self.ambiguous |= *twin;
+            }
+            Event::JobRecreated if self.job.is_some() => {
+                self.foreign = self.job.as_ref().map(|(number, _)| *number);
+                self.delete_job(true);
+            }
+            Event::SpecEdited => {
+                self.run.metadata.generation = self.run.metadata.generation.map(|it| it + 1);
+                self.version += 1;
+            }
+            // What the watch has seen of a pod that is gone is only in memory.
+            Event::OperatorRestarts if !has_pod => self.ended = None,
             Event::JobFails => {
                 if let Some((_, job)) = &mut self.job {
                     job.failed = Some("DeadlineExceeded".into());
@@ -102,6 +212,16 @@ impl World {
             }
             Event::Refused(for_good) => self.refused = Some(*for_good),
             Event::StatusWriteFails => self.lose_status = true,
+            Event::StatusWriteIsLate => self.delay_status = true,
+            Event::LateWriteArrives => {
+                // The API server refuses a write that names another version than the object's.
+                if let Some((version, status)) = self.late.take()
+                    && version == self.version
+                {
+                    self.write(status);
+                }
+            }
+            Event::ClockSetBack(seconds) => self.now -= i64::from(*seconds),
             _ => {}
         }
         if let Some((_, job)) = &self.job
@@ -110,6 +230,12 @@ impl World {
         {
             self.job = None;
         }
+    }
+
+    fn write(&mut self, status: BenchmarkRunStatus) {
+        check_step(&self.run.status.clone().unwrap_or_default(), &status);
+        self.run.status = Some(status);
+        self.version += 1;
     }
 
     fn may_have_a_pod(&self) -> bool {
@@ -129,6 +255,8 @@ impl World {
     }
 
     fn delete_job(&mut self, at_once: bool) {
+        self.others.clear();
+        self.ambiguous = false;
         if self.pod.name.is_some() {
             self.pod.deleting.get_or_insert(at(self.now + 60));
         }
@@ -142,14 +270,25 @@ impl World {
     fn observe(&self) -> Observed {
         let last = self.run.status.as_ref().and_then(|it| it.attempts.last().cloned());
         let of_last = |number: u32| last.as_ref().is_some_and(|it| it.number == number);
-        let mut observed = Observed { pod: self.pod.clone(), ended: self.ended.clone(), ..Observed::default() };
+        let mut observed = Observed {
+            pod: if self.ambiguous { PodState::default() } else { self.pod.clone() },
+            ended: self.ended.clone().filter(|_| !self.ambiguous),
+            other_pods: self.others.clone(),
+            ambiguous: self.ambiguous,
+            ..Observed::default()
+        };
+        if self.foreign.is_some() && self.foreign == last.as_ref().map(|it| it.number) {
+            observed.job.presence = Presence::Foreign;
+        }
         if let Some((_, job)) = self.job.as_ref().filter(|(number, _)| of_last(*number)) {
             observed.job = job.clone();
         }
         let open = last.as_ref().is_some_and(|it| it.end_time.is_none());
         let number = last.map_or(1, |it| if open { it.number } else { it.number + 1 });
         if !open || self.run.status.as_ref().is_some_and(|it| it.phase == Some(Phase::Preparing)) {
-            observed.input = Some(Ok(input(&self.run, number)));
+            let mut input = self.input.clone();
+            input.run.run.attempt = number;
+            observed.input = Some(Ok(input));
         }
         observed
     }
@@ -176,32 +315,48 @@ impl World {
             let state = JobState { presence: Presence::Ours, created: Some(at(self.now)), ..JobState::default() };
             self.job = Some((number, state));
             self.ended = None;
+            self.jobs_created += 1;
         }
-        if !std::mem::take(&mut self.lose_status) {
-            self.run.status = Some(made.status.clone());
+        if !made.stop_pods.is_empty() {
+            self.others.clear();
+            self.ambiguous = false;
+        }
+        if self.run.status.as_ref() == Some(&made.status) || std::mem::take(&mut self.lose_status) {
+            return;
+        }
+        if std::mem::take(&mut self.delay_status) {
+            self.late = Some((self.version, made.status.clone()));
+        } else {
+            self.write(made.status.clone());
         }
     }
 
     fn turn(&mut self) {
-        let settings = settings();
         let before = self.run.status.clone().unwrap_or_default();
         let mut observed = self.observe();
-        let turn = Turn { settings: &settings, now: at(self.now) };
+        let turn = Turn { settings: &SETTINGS, now: at(self.now) };
         let mut made = plan(&self.run, &observed, &turn);
         if let Some(for_good) = self.refused.filter(|_| !made.create.is_empty()) {
             observed.refused = Some(Refused { message: "not here".into(), for_good });
             made = plan(&self.run, &observed, &turn);
             self.refused = None;
         }
-        check_step(&before, &made.status);
         assert!(made.status != before || !made.again, "it would go in circles: {made:?}");
         self.apply(&made);
     }
 }
 
+/// The status without the generation of the spec, which it follows for ever.
+fn of_generation_0(status: &BenchmarkRunStatus) -> BenchmarkRunStatus {
+    let mut status = status.clone();
+    status.observed_generation = 0;
+    status.conditions.iter_mut().for_each(|it| it.observed_generation = 0);
+    status
+}
+
 fn check_step(before: &BenchmarkRunStatus, after: &BenchmarkRunStatus) {
     if before.phase.is_some_and(Phase::is_terminal) {
-        assert_eq!(before, after, "what has finished stays");
+        assert_eq!(of_generation_0(before), of_generation_0(after), "what has finished stays");
     }
     assert!(serde_json::to_string(after).unwrap().len() <= MAX_STATUS_BYTES);
     assert!(after.attempts.len() <= MAX_ATTEMPTS);
@@ -221,30 +376,64 @@ fn check_step(before: &BenchmarkRunStatus, after: &BenchmarkRunStatus) {
     );
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_events_leave_one_job_at_most_and_an_end_that_stays(
-        events in prop::collection::vec(event(), 0..40),
-        limit in 0_u32..11,
-    ) {
-        let mut world = World::new(&format!("{{target: {{simulator: {{}}}}, execution: {{retry: {{limit: {limit}}}}}}}"));
-        for event in &events {
-            world.befall(event);
-            world.turn();
-        }
-        // Nobody interferes any more, and time passes: every run comes to its end.
-        world.run.spec.suspend = false;
-        for _ in 0..80 {
-            if world.run.status.as_ref().is_some_and(|it| it.phase.is_some_and(Phase::is_terminal)) {
-                break;
-            }
-            world.befall(&Event::Time(1_000));
-            world.befall(&Event::PodGone);
-            world.turn();
-        }
-        let status = world.run.status.unwrap();
-        prop_assert!(status.phase.is_some_and(Phase::is_terminal), "never stops: {status:#?}");
+/// Lets a sequence happen, and then waits for the end.
+fn check_sequence(events: &[Event], retries: u32) {
+    let mut world = World::new(&format!("{{target: {{simulator: {{}}}}, execution: {{retry: {{limit: {retries}}}}}}}"));
+    for event in events {
+        world.befall(event);
+        world.turn();
     }
+    // From here nothing interferes, and time passes: every run comes to its end.
+    world.run.spec.suspend = false;
+    (world.lose_status, world.delay_status) = (false, false);
+    for _ in 0..100 {
+        if world.run.status.as_ref().is_some_and(|it| it.phase.is_some_and(Phase::is_terminal)) {
+            break;
+        }
+        world.befall(&Event::Time(1_000));
+        world.befall(&Event::PodGone);
+        world.turn();
+    }
+    let status = world.run.status.clone().unwrap_or_default();
+    assert!(status.phase.is_some_and(Phase::is_terminal), "the run never ends: {status:#?}");
+    assert!(world.jobs_created <= MAX_STARTED, "{} Jobs were created", world.jobs_created);
+    let suspensions = events.iter().filter(|it| matches!(it, Event::Suspend(true))).count();
+    let number = status.attempts.last().map_or(0, |it| it.number as usize);
+    assert!(number <= retries as usize + 1 + suspensions, "attempt {number} with {retries} retries");
+    // A write that was on its way all the time arrives last.
+    world.befall(&Event::LateWriteArrives);
+    assert_eq!(of_generation_0(&world.run.status.unwrap_or_default()), of_generation_0(&status));
+}
+
+fn sequences() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(SEQUENCES)
+}
+
+/// Checks this number of random sequences, on all processors.
+fn check_sequences(count: u32) -> Result<(), String> {
+    let workers = thread::available_parallelism().map_or(1, NonZero::get) as u32;
+    let config =
+        ProptestConfig { cases: count.div_ceil(workers), failure_persistence: None, ..ProptestConfig::default() };
+    let check = || {
+        let input = (prop::collection::vec(event(), 0..MAX_EVENTS), 0_u32..11);
+        let mut runner = TestRunner::new(config.clone());
+        runner.run(&input, |(events, retries)| {
+            check_sequence(&events, retries);
+            Ok(())
+        })
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(check)).collect();
+        workers.into_iter().try_for_each(|it| match it.join() {
+            Ok(done) => done.map_err(|it| it.to_string()),
+            Err(_) => Err("a worker ended early".into()),
+        })
+    })
+}
+
+#[test]
+fn any_events_leave_one_job_at_most_and_an_end_that_stays() {
+    let count = sequences();
+    assert_eq!(check_sequences(count), Ok(()));
+    println!("{count} of {count} random sequences of events end as they must");
 }

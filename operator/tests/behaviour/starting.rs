@@ -1,7 +1,8 @@
 //! Decisions until the launcher measures.
 
 use crds::{EffectiveSpec, Outcome, Reason, Settings, status::Phase};
-use operator::plan::{InputError, Observed, PodState, Presence, Refused, Turn, plan};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use operator::plan::{ClaimState, InputError, Observed, PodState, Presence, Refused, Stop, Turn, plan, pvc};
 
 use crate::fixture::*;
 
@@ -39,11 +40,55 @@ fn then_the_children_are_made_the_job_last() {
 fn the_config_map_of_a_profile_is_waited_for_and_then_named() {
     let refusal = InputError { reason: Reason::ProfileNotFound, message: "there is no ConfigMap \"p\"".into() };
     let observed = Observed { input: Some(Err(refusal)), ..Observed::default() };
-    let mut run = run(SIMULATOR);
-    run.metadata.creation_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(zero()));
+    let run = run(SIMULATOR);
     let waits = Want { phase: Some(Phase::Pending), reason: Some(Reason::ProfileNotFound), ..Want::default() };
+    let run = after(&run, &check(&run, &observed, 0, &waits));
     check(&run, &observed, 899, &waits);
     check(&run, &observed, 900, &Want { attempt_ended: None, says: "no ConfigMap", ..failed(Reason::ProfileNotFound) });
+}
+
+#[test]
+fn only_the_time_of_preparing_counts_towards_its_deadline() {
+    let spec = "{target: {simulator: {}}, execution: {retry: {limit: 1}}}";
+    let refusal = InputError { reason: Reason::TargetNotFound, message: "there is no Gateway".into() };
+    let missing = Observed { input: Some(Err(refusal)), ..Observed::default() };
+    let waits = |phase: Phase| Want { phase: Some(phase), reason: Some(Reason::TargetNotFound), ..Want::default() };
+    let fails = Want { attempt_ended: None, ..failed(Reason::TargetNotFound) };
+    let created = |mut run: crds::BenchmarkRun| {
+        run.metadata.creation_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(zero()));
+        run
+    };
+
+    // The operator did not run, the run was suspended, and the namespace was busy, each for an hour.
+    let new = created(run(spec));
+    let mut suspended = new.clone();
+    suspended.spec.suspend = true;
+    let plan = check(&suspended, &missing, 0, &Want { phase: Some(Phase::Suspended), ..Want::default() });
+    let resumed = after(&new, &plan);
+    let mut in_line = nothing(&new);
+    in_line.namespace_line = Some(1);
+    let busy = after(&new, &check(&new, &in_line, 0, &Want { reason: Some(Reason::NamespaceBusy), ..Want::default() }));
+    for run in [new, resumed, busy] {
+        let run = after(&run, &check(&run, &missing, 3_600, &waits(Phase::Pending)));
+        check(&run, &missing, 4_499, &waits(Phase::Pending));
+        check(&run, &missing, 4_500, &fails);
+    }
+
+    // The attempt was decided on, and something is missing before its Job exists.
+    let decided = created(in_phase(spec, Phase::Preparing));
+    let decided = after(&decided, &check(&decided, &missing, 1, &waits(Phase::Preparing)));
+    check(&decided, &missing, 900, &waits(Phase::Preparing));
+    check(&decided, &missing, 901, &failed(Reason::TargetNotFound));
+
+    // A retry an hour after the creation.
+    let mut retries = created(in_phase(spec, Phase::Preparing));
+    let last = &mut retries.status.as_mut().unwrap().attempts[0];
+    (last.end_time, last.reason) = (Some(at(3_600)), Reason::Disrupted.into());
+    let ended = Some(Reason::Disrupted);
+    let waits = Want { attempt_ended: ended, ..waits(Phase::Pending) };
+    let retries = after(&retries, &check(&retries, &missing, 3_601, &waits));
+    check(&retries, &missing, 4_500, &waits);
+    check(&retries, &missing, 4_501, &Want { attempt_ended: ended, ..failed(Reason::TargetNotFound) });
 }
 
 #[test]
@@ -98,8 +143,31 @@ fn a_pod_that_does_not_measure_yet_says_why() {
         observed
     };
     let waits = |observed: &mut Observed, reason: &str| observed.pod.waiting = Some((reason.into(), "because".into()));
-    let cases: [(Observed, Reason, &str); 8] = [
-        (pod(|it| it.pod = PodState::default()), Reason::PodStarting, "events of the Job"),
+    let cases: [(Observed, Reason, &str); 10] = [
+        (
+            pod(|it| {
+                it.pod = PodState::default();
+                it.job.created = Some(at(1));
+            }),
+            Reason::PodStarting,
+            "events of the Job",
+        ),
+        (
+            pod(|it| {
+                it.pod.waiting = Some(("ContainerCreating".into(), String::new()));
+                (it.pod.without_sandbox, it.pod.accepted) = (true, Some(at(-31)));
+            }),
+            Reason::MountPending,
+            "kubectl describe pod chat-2db482-a1-0-x",
+        ),
+        (
+            pod(|it| {
+                it.pod.waiting = Some(("ContainerCreating".into(), String::new()));
+                (it.pod.without_sandbox, it.pod.accepted) = (true, Some(at(-30)));
+            }),
+            Reason::PodStarting,
+            "starts",
+        ),
         (pod(|_| ()), Reason::PodStarting, "node"),
         (pod(|it| it.pod.running = true), Reason::TargetNotReady, "target"),
         (pod(|it| it.pod.unschedulable = Some("0/3 nodes".into())), Reason::Unschedulable, "0/3 nodes"),
@@ -128,7 +196,7 @@ fn a_pod_that_does_not_measure_yet_says_why() {
                 waits(&mut it, "CreateContainerConfigError");
                 it
             },
-            Reason::PodStarting,
+            Reason::ContainerRefused,
             "CreateContainerConfigError: because",
         ),
         (
@@ -244,4 +312,102 @@ fn results_are_on_the_claim_that_the_attempt_was_given() {
     let made = plan(&run, &passed, &Turn { settings: &settings(), now: at(600) });
     let stored = condition(&made.status, "ResultsStored").unwrap();
     assert!(stored.message.ends_with("on claim claim-of-an-older-release"), "{}", stored.message);
+}
+
+/// Finding 9: with fsGroup, the kubelet changes the group of all files of a volume that the pod may write to.
+#[test]
+fn a_claim_of_others_is_refused_before_any_pod_mounts_it() {
+    let run = run("{target: {simulator: {}}, storage: {pvc: {claimName: database}}}");
+    let mut observed = nothing(&run);
+    observed.claim = ClaimState { exists: true, bound: true, of_others: true, ..ClaimState::default() };
+    let says = "spec.storage.pvc.claimName: is \"database\"";
+    let made = check(&run, &observed, 0, &Want { says, attempt_ended: None, ..failed(Reason::PolicyDenied) });
+    assert!(message(&made).contains("kubectl label pvc database benchwright.dev/results=true"), "{}", message(&made));
+
+    // It was made by somebody else after the attempt was decided on.
+    let mut decided = in_phase("{target: {simulator: {}}, storage: {pvc: {claimName: database}}}", Phase::Preparing);
+    decided.status.as_mut().unwrap().effective_spec = Some(EffectiveSpec::new(&decided.spec, &settings()));
+    check(&decided, &observed, 1, &Want { says, ..failed(Reason::PolicyDenied) });
+
+    let labels = |pairs: &[(&str, &str)]| ObjectMeta {
+        labels: Some(pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()),
+        ..ObjectMeta::default()
+    };
+    for (found, expected) in [
+        (ObjectMeta::default(), false),
+        (labels(&[("app.kubernetes.io/managed-by", "Helm")]), false),
+        (labels(&[("benchwright.dev/results", "false")]), false),
+        (labels(&[("benchwright.dev/results", "true")]), true),
+        (labels(&[("app.kubernetes.io/managed-by", "benchwright-operator")]), true),
+    ] {
+        assert_eq!(pvc::is_for_results(&found), expected, "{found:?}");
+    }
+}
+
+#[test]
+fn a_cause_that_the_status_names_is_waited_for_once_and_not_tried_again() {
+    let named = |reason: &str| Some((reason.to_owned(), "because".to_owned()));
+    let change = |change: &dyn Fn(&mut Observed)| {
+        let mut observed = started();
+        change(&mut observed);
+        observed
+    };
+    let cases = [
+        (change(&|it| it.pod = PodState::default()), Reason::PodRefused, None),
+        (change(&|it| it.pod.unschedulable = Some("0/3 nodes".into())), Reason::Unschedulable, now_gone()),
+        (change(&|it| it.pod.waiting = named("CreateContainerConfigError")), Reason::ContainerRefused, now_gone()),
+        (
+            change(&|it| {
+                it.pod.unschedulable = Some("pod has unbound immediate PersistentVolumeClaims".into());
+                it.claim.bound = false;
+            }),
+            Reason::VolumePending,
+            now_gone(),
+        ),
+        (
+            change(&|it| (it.pod.without_sandbox, it.pod.accepted) = (true, Some(zero()))),
+            Reason::MountPending,
+            now_gone(),
+        ),
+    ];
+    for (observed, reason, stops) in cases {
+        let run = in_phase(SIMULATOR, Phase::Starting);
+        let waits = Want { phase: Some(Phase::Starting), reason: Some(reason), ..Want::default() };
+        let plan = check(&run, &observed, 1_800, &waits);
+        assert!(plan.event.is_some_and(|it| it.warning), "{reason}: a person should look at it");
+        let run = after(&run, &check(&run, &observed, 1_801, &given_up(Phase::Starting, reason)));
+        let stops = stops.or(Some(Stop::PodAndJobNow { pod: None, job: "chat-2db482-a1".into() }));
+        check(&run, &observed, 1_801, &Want { stops, ..failed(reason) });
+    }
+}
+
+#[test]
+fn an_image_that_cannot_be_pulled_ends_the_run_in_minutes() {
+    let run = in_phase(SIMULATOR, Phase::Starting);
+    let waits = |reason: &str| {
+        let mut observed = started();
+        observed.pod.waiting = Some((reason.into(), "because".into()));
+        observed.pod.accepted = Some(at(10));
+        observed
+    };
+    for reason in ["InvalidImageName", "ErrImageNeverPull"] {
+        let decided = after(&run, &check(&run, &waits(reason), 11, &given_up(Phase::Starting, Reason::ImagePull)));
+        check(&decided, &waits(reason), 11, &Want { stops: now_gone(), says: reason, ..failed(Reason::ImagePull) });
+    }
+    for reason in ["ErrImagePull", "ImagePullBackOff"] {
+        let want = Want { phase: Some(Phase::Starting), reason: Some(Reason::ImagePull), ..Want::default() };
+        check(&run, &waits(reason), 310, &want);
+        let decided = after(&run, &check(&run, &waits(reason), 311, &given_up(Phase::Starting, Reason::ImagePull)));
+        check(&decided, &waits(reason), 311, &Want { stops: now_gone(), says: reason, ..failed(Reason::ImagePull) });
+    }
+}
+
+#[test]
+fn a_pod_that_was_seen_and_is_gone_is_not_called_refused() {
+    let mut run = in_phase(SIMULATOR, Phase::Starting);
+    run.status.as_mut().unwrap().attempts[0].pod_uid = Some("uid-of-a-pod".into());
+    let mut observed = started();
+    observed.pod = PodState::default();
+    let want = Want { phase: Some(Phase::Starting), reason: Some(Reason::PodStarting), ..Want::default() };
+    check(&run, &observed, 100, &want);
 }

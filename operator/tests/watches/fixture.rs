@@ -1,19 +1,33 @@
-//! What both parts share: a BenchmarkRun as the API server sends it, its lists, and an operator.
+//! A BenchmarkRun as the API server sends it, its lists and other answers, and an operator.
 
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 
+use bytes::Bytes;
 use crds::Settings;
-use kube::{Client, runtime::events::Reporter};
-use operator::{connection::Health, context::Context};
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
+use kube::{Client, client::Body, runtime::events::Reporter};
+use operator::{
+    connection::{Health, Limits},
+    context::Context,
+    watches::{self, Runs},
+};
 use serde_json::{Value, json};
 
-/// A run in a phase.
+/// What an API server answers.
+pub type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// A run in a phase, with its mark if that is Succeeded.
 pub fn run(name: &str, phase: &str, version: u64) -> Value {
+    let annotations = match phase {
+        "Succeeded" => json!({"benchwright.dev/finished": json!({"name": name}).to_string()}),
+        _ => json!({}),
+    };
     json!({
         "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun",
         "metadata": {
             "name": name, "namespace": "bench", "uid": format!("uid-{name}"), "generation": 1,
-            "resourceVersion": version.to_string(),
+            "resourceVersion": version.to_string(), "annotations": annotations,
         },
         "spec": {"target": {"simulator": {}}},
         "status": {"observedGeneration": 1, "phase": phase, "attempts": [{
@@ -31,4 +45,35 @@ pub fn list(items: &[Value], version: u64) -> Value {
 pub fn context(client: Client, health: Arc<Health>) -> Arc<Context> {
     let reporter = Reporter { controller: "test".into(), instance: None };
     Arc::new(Context::new(client, Settings::default(), reporter, health))
+}
+
+/// An answer with a status code and an object.
+pub fn response(code: u16, body: &Value) -> Answer {
+    let body = Full::new(Bytes::from(body.to_string())).boxed_unsync();
+    Response::builder().status(code).body(body).expect("the codes of these tests are HTTP statuses")
+}
+
+/// A refusal with a status code.
+pub fn failure(code: u16) -> Answer {
+    let reason = match code {
+        404 => "NotFound",
+        429 => "TooManyRequests",
+        _ => "InternalError",
+    };
+    response(code, &json!({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": "x"}))
+}
+
+/// Starts an operator whose requests a function answers. Returns its memory and its cache of runs.
+pub fn operator<A>(answer: impl Fn(Request<Body>) -> A + Send + 'static) -> (Arc<Context>, Runs)
+where
+    A: Future<Output = Answer> + Send + 'static,
+{
+    let service = tower::service_fn(move |request| {
+        let answer = answer(request);
+        async move { Ok::<_, Infallible>(answer.await) }
+    });
+    let context = context(Client::new(service, "bench"), Arc::new(Health::new(Limits::default())));
+    let (turns, runs) = watches::controller(None, &context, futures::future::pending());
+    tokio::spawn(turns);
+    (context, runs)
 }

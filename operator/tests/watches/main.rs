@@ -3,4 +3,6 @@
 mod dead_connection;
 mod fixture;
 mod memory;
+mod resident;
+mod tenants;
 mod unreadable;

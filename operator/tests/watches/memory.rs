@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    convert::Infallible,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -14,19 +13,12 @@ use bytes::Bytes;
 use crds::status::Phase;
 use futures::{StreamExt as _, channel::mpsc};
 use http::{Request, Response};
-use http_body_util::{BodyExt as _, Full, StreamBody, combinators::UnsyncBoxBody};
-use kube::{Client, client::Body};
-use operator::{
-    connection::{Health, Limits},
-    context::Context,
-    plan::Ended,
-    watches::{self, Runs},
-};
+use http_body_util::{BodyExt as _, StreamBody};
+use kube::client::Body;
+use operator::{context::Context, plan::Ended, watches::Runs};
 use serde_json::{Value, json};
 
-use crate::fixture::{context, list, run};
-
-type Answer = UnsyncBoxBody<Bytes, Infallible>;
+use crate::fixture::{Answer, failure, list, operator, response, run};
 
 /// Lists `first`, then streams what is sent to it; everything that is no list and no watch fails.
 struct Script {
@@ -36,33 +28,21 @@ struct Script {
 }
 
 impl Script {
-    fn answer(&self, request: &Request<Body>) -> Response<Answer> {
+    fn answer(&self, request: &Request<Body>) -> Answer {
         let path = request.uri().path();
         let kind = path.rsplit('/').next().unwrap_or_default();
         let Some((kind, items)) = self.first.get_key_value(kind) else {
             self.live_reads.fetch_add(1, Ordering::Relaxed);
-            let failure =
-                json!({"kind": "Status", "status": "Failure", "code": 500, "reason": "InternalError", "message": "x"});
-            return response(500, full(&failure));
+            return failure(500);
         };
         if !request.uri().query().unwrap_or_default().contains("watch=true") {
-            return response(200, full(&list(items, 1)));
+            return response(200, &list(items, 1));
         }
         let watch = self.watches.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(kind);
         let events = watch.map_or_else(|| futures::stream::pending().boxed(), futures::StreamExt::boxed);
         let frames = events.map(|event: Value| Ok(http_body::Frame::data(Bytes::from(format!("{event}\n")))));
-        response(200, StreamBody::new(frames).boxed_unsync())
+        Response::new(StreamBody::new(frames).boxed_unsync())
     }
-}
-
-fn full(value: &Value) -> Answer {
-    Full::new(Bytes::from(value.to_string())).boxed_unsync()
-}
-
-fn response(status: u16, body: Answer) -> Response<Answer> {
-    let mut response = Response::new(body);
-    *response.status_mut() = http::StatusCode::from_u16(status).expect("the script's codes are codes");
-    response
 }
 
 fn ended_pod(run: &str) -> Value {
@@ -98,16 +78,7 @@ impl Operator {
             live_reads: AtomicUsize::new(0),
         });
         let service = Arc::clone(&script);
-        let client = Client::new(
-            tower::service_fn(move |request| {
-                let answer = service.answer(&request);
-                async move { Ok::<_, Infallible>(answer) }
-            }),
-            "bench",
-        );
-        let context = context(client, Arc::new(Health::new(Limits::default())));
-        let (turns, runs) = watches::controller(None, &context, futures::future::pending());
-        tokio::spawn(turns);
+        let (context, runs) = operator(move |request| std::future::ready(service.answer(&request)));
         Operator { context, script, runs, run_events, pod_events }
     }
 
@@ -139,7 +110,7 @@ async fn a_run_that_cannot_be_read_does_not_stop_the_others() {
     malformed["spec"] = json!({"target": 7});
     let operator = Operator::start(vec![malformed, run("fine", "Running", 1)]);
     operator.settle().await;
-    assert_eq!(operator.runs.phases().iter().flatten().collect::<Vec<_>>(), [&Phase::Running]);
+    assert_eq!(operator.runs.states().iter().filter_map(|it| it.0).collect::<Vec<_>>(), [Phase::Running]);
     assert!(
         operator.has_failure("fine") && !operator.has_failure("odd"),
         "the readable run got its turn, the other got none"
@@ -153,6 +124,25 @@ async fn a_finished_run_and_our_own_status_writes_cause_no_requests() {
     Operator::tell(&operator.run_events, "MODIFIED", run("done", "Succeeded", 2));
     operator.settle().await;
     assert_eq!(operator.script.live_reads.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_finished_run_of_an_older_release_is_read_for_its_mark() {
+    let mut without_mark = run("done", "Succeeded", 1);
+    without_mark["metadata"]["annotations"] = json!({});
+    let operator = Operator::start(vec![without_mark]);
+    operator.settle().await;
+    assert!(operator.script.live_reads.load(Ordering::Relaxed) > 0);
+}
+
+/// The cache has no figures of a finished run, and a status that is written without them would lose them.
+#[tokio::test(start_paused = true)]
+async fn a_finished_run_whose_spec_was_edited_is_read_live() {
+    let mut edited = run("done", "Succeeded", 1);
+    edited["metadata"]["generation"] = json!(2);
+    let operator = Operator::start(vec![edited]);
+    operator.settle().await;
+    assert!(operator.script.live_reads.load(Ordering::Relaxed) > 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -187,4 +177,25 @@ async fn only_the_pod_that_the_status_names_is_noted() {
     }
     operator.settle().await;
     assert_eq!(operator.context.ended_pods.count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_watch_on_runs_fills_the_line_of_each_target() {
+    let of_target = |name: &str, phase: &str| {
+        let mut run = run(name, phase, 1);
+        run["spec"] = json!({"target": {"url": "http://gateway.llm-d"}});
+        run
+    };
+    let operator = Operator::start(vec![of_target("chat", "Running"), run("simulated", "Running", 1)]);
+    operator.settle().await;
+    let knows = |uid: &str| operator.context.targets.knows(uid, jiff::Timestamp::now());
+    assert!(knows("uid-chat") && !knows("uid-simulated"), "a simulator is never waited for");
+    Operator::tell(&operator.run_events, "ADDED", of_target("later", "Pending"));
+    operator.settle().await;
+    assert!(knows("uid-later"));
+    for name in ["chat", "later"] {
+        Operator::tell(&operator.run_events, "DELETED", of_target(name, "Running"));
+    }
+    operator.settle().await;
+    assert!(knows("uid-chat"), "its launcher may still drain");
 }

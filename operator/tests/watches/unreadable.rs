@@ -1,23 +1,17 @@
 //! Runs that this release cannot read, on an API server that notes what is written.
 
 use std::{
-    convert::Infallible,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use bytes::Bytes;
 use http::{Method, Request, Response};
-use http_body_util::{BodyExt as _, Full, StreamBody, combinators::UnsyncBoxBody};
-use kube::{Client, client::Body};
-use operator::{
-    connection::{Health, Limits},
-    context::Context,
-    watches,
-};
+use http_body_util::{BodyExt as _, StreamBody};
+use kube::client::Body;
+use operator::context::Context;
 use serde_json::{Value, json};
 
-use crate::fixture::{context, list, run};
+use crate::fixture::{Answer, failure, list, operator, response, run};
 
 /// Runs, and what is written: the path and the body of each request.
 struct Server {
@@ -26,7 +20,7 @@ struct Server {
 }
 
 impl Server {
-    async fn answer(&self, request: Request<Body>) -> Response<UnsyncBoxBody<Bytes, Infallible>> {
+    async fn answer(&self, request: Request<Body>) -> Answer {
         let path = request.uri().path().to_owned();
         let watches = request.uri().query().unwrap_or_default().contains("watch=true");
         let reads = request.method() == Method::GET;
@@ -37,7 +31,7 @@ impl Server {
             "jobs" | "pods" => list(&[], 1),
             name if reads => match self.runs.iter().find(|it| it["metadata"]["name"] == name) {
                 Some(run) => run.clone(),
-                None => return not_found(),
+                None => return failure(404),
             },
             _ => {
                 let body: Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -45,7 +39,7 @@ impl Server {
                 body
             }
         };
-        Response::new(body_of(&found))
+        response(200, &found)
     }
 
     /// The bodies that were written to paths with this end.
@@ -55,31 +49,14 @@ impl Server {
     }
 }
 
-fn body_of(value: &Value) -> UnsyncBoxBody<Bytes, Infallible> {
-    Full::new(Bytes::from(value.to_string())).boxed_unsync()
-}
-
-fn not_found() -> Response<UnsyncBoxBody<Bytes, Infallible>> {
-    let status = json!({"kind": "Status", "status": "Failure", "code": 404, "reason": "NotFound", "message": "x"});
-    let mut response = Response::new(body_of(&status));
-    *response.status_mut() = http::StatusCode::NOT_FOUND;
-    response
-}
-
 /// Starts an operator on these runs, and lets all that can happen happen. The clock is paused, so that this takes no time.
 async fn operator_on(runs: Vec<Value>) -> (Arc<Server>, Arc<Context>) {
     let server = Arc::new(Server { runs, written: Mutex::default() });
     let service = Arc::clone(&server);
-    let client = Client::new(
-        tower::service_fn(move |request| {
-            let server = Arc::clone(&service);
-            async move { Ok::<_, Infallible>(server.answer(request).await) }
-        }),
-        "bench",
-    );
-    let context = context(client, Arc::new(Health::new(Limits::default())));
-    let (turns, _) = watches::controller(None, &context, futures::future::pending());
-    tokio::spawn(turns);
+    let (context, _) = operator(move |request| {
+        let server = Arc::clone(&service);
+        async move { server.answer(request).await }
+    });
     tokio::time::sleep(Duration::from_millis(900)).await;
     (server, context)
 }

@@ -59,11 +59,14 @@ fn report(run: &BenchmarkRun, name: &str, found: Option<&BenchmarkRun>) -> Resul
     }
 }
 
-/// The results folder of a run. It is the name of the Job, which this operator chose, and not what a launcher said.
+/// The results folder of a run. It is the name of one of its Jobs, which this operator chose: the launcher only says of which
+/// one, because an attempt may report the result of an earlier one that had ended. The last one counts if it names none of them.
 fn stored_folder(status: &BenchmarkRunStatus) -> Option<&str> {
     let stored = status.conditions.iter().find(|it| it.kind == "ResultsStored");
     stored.filter(|it| it.status == ConditionStatus::True)?;
-    status.attempts.last().map(|it| it.job_name.as_str())
+    let said = status.artifacts.iter().find_map(|it| it.uri.strip_prefix("pvc://")?.split('/').nth(1));
+    let attempt = status.attempts.iter().find(|it| Some(it.job_name.as_str()) == said);
+    attempt.or(status.attempts.last()).map(|it| it.job_name.as_str())
 }
 
 fn told(name: &str, what: &str) -> String {

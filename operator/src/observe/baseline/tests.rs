@@ -44,6 +44,17 @@ fn the_report_lies_in_the_folder_of_the_job_and_not_where_a_launcher_said() {
 }
 
 #[test]
+fn a_result_of_an_earlier_attempt_lies_in_the_folder_of_that_attempt() {
+    let run = earlier(|it| {
+        let attempt = |number| json!({"number": number, "jobName": format!("before-2db482-a{number}"), "startTime": "2026-01-02T03:04:05Z"});
+        it["attempts"] = json!([attempt(1), attempt(2)]);
+        it["artifacts"][0]["uri"] = json!("pvc://workload-pvc/before-2db482-a1/report.json");
+    });
+    let found = report(&later("workload-pvc"), "before", Some(&run));
+    assert_eq!(found, Ok("/results/before-2db482-a1/report.json".into()));
+}
+
+#[test]
 fn a_run_that_cannot_be_compared_with_says_why_and_what_to_do() {
     let check = |found: Option<&BenchmarkRun>, claim: &str, expected: &str| {
         let error = report(&later(claim), "before", found).unwrap_err();

@@ -134,3 +134,60 @@ async fn a_run_that_ends_ends_every_pod_of_its_job() {
     assert_eq!(play.status().reason, "RunSucceeded");
     assert_eq!(play.loading(), Vec::<String>::new());
 }
+
+/// The ConfigMap that the operator makes for an attempt of this run, from an operator of another namespace.
+async fn true_config_map(attempt: u32) -> Value {
+    let mut play = Play::new(SIMULATOR);
+    play.play_out(if attempt == 1 { Story::Plain } else { Story::Evicted }).await;
+    let mut made = play.server.state().find("configmaps", &format!("chat-2db482-a{attempt}")).unwrap().clone();
+    made["metadata"]["uid"] = json!("uid-of-a-forged-config-map");
+    made
+}
+
+/// Its launcher would load the address of somebody else, with the run's token.
+#[tokio::test]
+async fn a_config_map_that_the_operator_did_not_make_decides_nothing() {
+    for attempt in [1, 2] {
+        let name = format!("chat-2db482-a{attempt}");
+        let made = true_config_map(attempt).await;
+        let mut other_run = made.clone();
+        let mut text = other_run["data"]["run.yaml"].as_str().unwrap().to_owned();
+        text.push_str("model: another\n");
+        other_run["data"]["run.yaml"] = json!(text);
+        let mut other_profile = made.clone();
+        other_profile["data"]["profile.yaml"] = json!("load: {}\n");
+        let mut one_more = made.clone();
+        one_more["data"]["more"] = json!("");
+        let mut binary = made.clone();
+        binary["binaryData"] = json!({"more": ""});
+        let mut mutable = made.clone();
+        mutable["immutable"] = json!(false);
+        for (case, forged) in [other_run, other_profile, one_more, binary, mutable].into_iter().enumerate() {
+            let mut play = Play::new(SIMULATOR);
+            play.server.state().put("configmaps", &name, forged);
+            play.play_out(Story::Evicted).await;
+            let status = play.status();
+            assert_eq!(status.reason, "NameConflict", "attempt {attempt}, case {case}: {status:#?}");
+            assert!(play.ready_message().contains("delete it and create the run again"), "{}", play.ready_message());
+            assert!(play.server.state().find("jobs", &name).is_none(), "attempt {attempt}, case {case}");
+        }
+        // What is the same to the last byte is what the operator itself made before it was killed.
+        let mut play = Play::new(SIMULATOR);
+        play.server.state().put("configmaps", &name, made);
+        play.play_out(Story::Evicted).await;
+        assert_eq!(play.status().reason, "RunSucceeded", "attempt {attempt}: {}", play.ready_message());
+    }
+}
+
+#[tokio::test]
+async fn the_status_has_the_uid_of_the_config_map_and_another_one_in_its_place_ends_the_run() {
+    let mut play = Play::new(SIMULATOR);
+    play.server.state().refusal = Some(("jobs", 403, 2));
+    play.round(Story::Plain).await;
+    assert_eq!(play.status().attempts[0].config_map_uid, Some(format!("uid-of-configmaps-{JOB}")));
+    let made = true_config_map(1).await;
+    play.server.state().put("configmaps", JOB, made);
+    play.play_out(Story::Plain).await;
+    assert_eq!(play.status().reason, "NameConflict");
+    assert_eq!(play.server.state().all("jobs").count(), 0);
+}

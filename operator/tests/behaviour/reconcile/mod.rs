@@ -1,15 +1,27 @@
 //! The real loop on an API server of our own that loses, refuses and repeats, with an operator that is killed.
 
+mod ending;
+mod faults;
 mod forgery;
-mod server;
+mod leaks;
+mod network;
+mod policies;
+mod provenance;
+mod refused;
+mod restored;
+pub mod server;
+mod stale;
 mod stories;
-mod world;
+mod targets;
+mod unread;
+pub mod world;
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use crds::{BenchmarkRun, BenchmarkRunStatus, status::Phase};
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
-use kube::runtime::events::Reporter;
+use kube::{Client, runtime::events::Reporter};
 use operator::{
     connection::{Health, Limits},
     context::Context,
@@ -28,7 +40,7 @@ const MAX_ROUNDS: usize = 60;
 
 /// What is left when all has come to rest.
 #[derive(Debug, PartialEq)]
-struct End {
+pub struct End {
     status: Value,
     children: BTreeSet<String>,
 }
@@ -42,19 +54,26 @@ impl End {
     }
 }
 
-struct Play {
-    server: Server,
+pub struct Play {
+    pub server: Server,
+    client: Client,
     context: Arc<Context>,
 }
 
 impl Play {
-    fn new(spec: &str) -> Self {
+    pub fn new(spec: &str) -> Self {
         let server = Server::default();
         let mut object = serde_json::to_value(run(spec)).unwrap();
         object["metadata"]["creationTimestamp"] = json!(server::now());
         server.state().put("benchmarkruns", "chat", object);
-        let context = context(&server);
-        Play { server, context }
+        let client = server.client();
+        Play { server, context: context(client.clone()), client }
+    }
+
+    /// Replaces the client.
+    fn use_client(&mut self, client: Client) {
+        self.context = context(client.clone());
+        self.client = client;
     }
 
     fn cached(&self) -> Option<BenchmarkRun> {
@@ -63,7 +82,7 @@ impl Play {
     }
 
     /// One turn of the operator, then one step of everything else. False when nothing is left to be done.
-    async fn round(&mut self, story: Story) -> bool {
+    pub async fn round(&mut self, story: Story) -> bool {
         let Some(run) = self.cached() else { return false };
         let before = self.server.state().writes.len();
         let run = Arc::new(run);
@@ -73,7 +92,7 @@ impl Play {
         }
         if std::mem::take(&mut self.server.state().dead) {
             // Nothing that was only in memory is left.
-            self.context = context(&self.server);
+            self.context = context(self.client.clone());
         }
         let wrote = self.server.state().writes.len() > before;
         let pods = step(&mut self.server.state(), story);
@@ -83,12 +102,12 @@ impl Play {
     }
 
     /// What the watch on pods does with each event.
-    fn watch(&self, pods: &[Pod]) {
+    pub fn watch(&self, pods: &[Pod]) {
         let Some(run) = self.cached() else { return };
         pods.iter().for_each(|it| self.context.ended_pods.note(&run, it));
     }
 
-    async fn play_until(&mut self, phase: Phase) {
+    pub async fn play_until(&mut self, phase: Phase) {
         for _ in 0..MAX_ROUNDS {
             if self.status().phase == Some(phase) {
                 return;
@@ -98,7 +117,7 @@ impl Play {
         panic!("never {phase:?}: {:#?}", self.status());
     }
 
-    async fn play_out(&mut self, story: Story) -> End {
+    pub async fn play_out(&mut self, story: Story) -> End {
         for _ in 0..MAX_ROUNDS {
             if !self.round(story).await {
                 return self.end();
@@ -117,7 +136,22 @@ impl Play {
         state.all("pods").filter(works).map(|it| it["metadata"]["name"].to_string()).collect()
     }
 
-    fn status(&self) -> BenchmarkRunStatus {
+    /// All that is recorded happened this much earlier.
+    fn pass_time(&self, seconds: i64) {
+        let mut state = self.server.state();
+        let keys: Vec<_> = state.objects.keys().cloned().collect();
+        for (plural, name) in keys {
+            let object = earlier(state.find(&plural, &name).unwrap().clone(), seconds);
+            state.put(&plural, &name, object);
+        }
+    }
+
+    fn ready_message(&self) -> String {
+        let conditions = self.status().conditions;
+        conditions.iter().find(|it| it.kind == "Ready").map(|it| it.message.clone()).unwrap_or_default()
+    }
+
+    pub fn status(&self) -> BenchmarkRunStatus {
         self.cached().and_then(|it| it.status).unwrap_or_default()
     }
 
@@ -129,15 +163,28 @@ impl Play {
     }
 }
 
-fn context(server: &Server) -> Arc<Context> {
+fn context(client: Client) -> Arc<Context> {
     let reporter = Reporter { controller: "benchwright-operator".into(), instance: Some("test".into()) };
-    Arc::new(Context::new(server.client(), settings(), reporter, Arc::new(Health::new(Limits::default()))))
+    Arc::new(Context::new(client, settings(), reporter, Arc::new(Health::new(Limits::default()))))
 }
 
 fn children(state: &State) -> BTreeSet<String> {
     let plurals = ["configmaps", "persistentvolumeclaims", "jobs"];
     let kept = state.objects.keys().filter(|(plural, _)| plurals.contains(&plural.as_str()));
     kept.map(|(plural, name)| format!("{plural}/{name}")).collect()
+}
+
+/// The same value with every time moved back.
+fn earlier(value: Value, seconds: i64) -> Value {
+    match value {
+        Value::String(text) => match text.parse::<Timestamp>() {
+            Ok(time) => json!((time - SignedDuration::from_secs(seconds)).to_string()),
+            Err(_) => json!(text),
+        },
+        Value::Array(items) => items.into_iter().map(|it| earlier(it, seconds)).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(key, value)| (key, earlier(value, seconds))).collect(),
+        other => other,
+    }
 }
 
 /// The same value with every time taken out.

@@ -1,5 +1,6 @@
-//! An API server in this process: one namespace, no schema, and one manager of the status, so that applying replaces it.
-//! It counts writes, and fails one of them as a case asks.
+//! An API server in this process: one namespace, no schema, and one manager of the status, so that applying replaces it. As
+//! the real one, it refuses a write with another UID or another version than the object's. It counts writes, and fails one of
+//! them as a case asks.
 
 use std::{
     collections::BTreeMap,
@@ -13,6 +14,7 @@ use http_body_util::{BodyExt as _, Full};
 use jiff::Timestamp;
 use kube::{Client, client::Body};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 /// What happens to a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +27,23 @@ pub enum Fault {
     KilledBefore,
     /// The operator is killed after it.
     KilledAfter,
+    /// Its request times out on the way, and arrives when the case delivers it.
+    Late,
 }
 
 /// Plural and name.
 pub type Key = (String, String);
+
+/// One change of one object.
+#[derive(Clone)]
+pub struct Change {
+    pub time: Instant,
+    pub version: u64,
+    pub plural: String,
+    /// `ADDED`, `MODIFIED` or `DELETED`.
+    pub kind: &'static str,
+    pub object: Value,
+}
 
 #[derive(Default)]
 pub struct State {
@@ -39,16 +54,31 @@ pub struct State {
     pub fault: Option<(usize, Fault)>,
     /// How creations of a plural are refused, and how often.
     pub refusal: Option<(&'static str, u16, usize)>,
+    /// The message of a refusal; empty: that it is not wanted.
+    pub refusal_says: &'static str,
+    /// Reads that fail for good: verb, plural, and the status of the answer; 200 for an answer that is no object.
+    pub unreadable: Option<(&'static str, &'static str, u16)>,
+    /// Number of reads.
+    pub reads: usize,
+    /// The Job controller is refused its pods.
+    pub no_pods: bool,
     /// The operator was killed: nothing of it comes through.
     pub dead: bool,
     pub most_live_jobs: usize,
+    /// Requests that are still on their way.
+    late: Vec<(Method, String, Value)>,
+    pub jobs_created: usize,
+    /// Every change, for watches.
+    pub journal: Vec<Change>,
+    /// What was asked to be deleted, as `jobs/name`.
+    pub deletions: Vec<String>,
     versions: u64,
 }
 
 #[derive(Clone, Default)]
 pub struct Server(Arc<Mutex<State>>);
 
-type Answer = Result<Response<Full<Bytes>>, io::Error>;
+pub type Answer = Result<Response<Full<Bytes>>, io::Error>;
 
 impl Server {
     pub fn state(&self) -> MutexGuard<'_, State> {
@@ -72,15 +102,17 @@ impl Server {
 }
 
 impl State {
-    fn answer(&mut self, method: &Method, path: &str, query: &str, body: Value) -> Answer {
+    /// Answers one request.
+    ///
+    /// # Errors
+    /// The connection breaks, and no answer arrives.
+    pub fn answer(&mut self, method: &Method, path: &str, query: &str, body: Value) -> Answer {
         if self.dead {
             return Err(io::ErrorKind::ConnectionReset.into());
         }
-        let segments: Vec<_> = path.trim_start_matches("/api").trim_start_matches('s').split('/').collect();
-        let at = segments.iter().position(|it| *it == "namespaces").unwrap() + 2;
-        let (plural, name) = (segments[at], segments.get(at + 1).copied().unwrap_or_default());
+        let (_, plural, _, _) = parts(path);
         if method == Method::GET {
-            return if name.is_empty() { self.list(plural, query) } else { self.get(plural, name) };
+            return self.read(path, query);
         }
         let number = self.writes.len();
         self.writes.push(format!("{method} {plural}"));
@@ -91,14 +123,13 @@ impl State {
                 self.dead = true;
                 return Err(io::ErrorKind::ConnectionReset.into());
             }
+            Some(Fault::Late) => {
+                self.late.push((method.clone(), path.to_owned(), body));
+                return Err(io::ErrorKind::TimedOut.into());
+            }
             _ => {}
         }
-        let answer = match *method {
-            Method::POST => self.create(plural, body),
-            Method::PATCH => self.patch(plural, name, &body),
-            Method::DELETE => self.delete(plural, name, query, &body),
-            _ => error(405, "no such verb here"),
-        };
+        let answer = self.write(method, path, query, body);
         match fault {
             Some(Fault::AnswerLost) => Err(io::ErrorKind::TimedOut.into()),
             Some(Fault::KilledAfter) => {
@@ -109,17 +140,52 @@ impl State {
         }
     }
 
+    fn read(&mut self, path: &str, query: &str) -> Answer {
+        self.reads += 1;
+        let (namespace, plural, name, _) = parts(path);
+        let verb = if name.is_empty() { "list" } else { "get" };
+        match self.unreadable {
+            Some((verb_, plural_, 200)) if (verb_, plural_) == (verb, plural) => ok(&json!("no object")),
+            Some((verb_, plural_, code)) if (verb_, plural_) == (verb, plural) => error(code, "the case forbids it"),
+            _ if name.is_empty() => self.list(plural, namespace, query),
+            _ => self.get(plural, name),
+        }
+    }
+
+    /// Carries a write out.
+    fn write(&mut self, method: &Method, path: &str, query: &str, body: Value) -> Answer {
+        let (_, plural, name, part) = parts(path);
+        match *method {
+            Method::POST => self.create(plural, body),
+            Method::PATCH => self.patch(plural, name, part, &body),
+            Method::DELETE => self.delete(plural, name, query, &body),
+            _ => error(405, "no such verb here"),
+        }
+    }
+
+    /// Requests that were late arrive now. Returns the status of each answer.
+    pub fn deliver(&mut self) -> Vec<u16> {
+        let late = std::mem::take(&mut self.late);
+        let answers = late.into_iter().map(|(method, path, body)| self.write(&method, &path, "", body));
+        answers.map(|it| it.unwrap().status().as_u16()).collect()
+    }
+
     fn get(&self, plural: &str, name: &str) -> Answer {
         self.find(plural, name).map_or_else(|| error(404, "not found"), ok)
     }
 
-    fn list(&self, plural: &str, query: &str) -> Answer {
+    fn list(&self, plural: &str, namespace: &str, query: &str) -> Answer {
         let query = query.replace("%2F", "/").replace("%3D", "=").replace("%2C", ",");
         let selector = query.split('&').find_map(|it| it.strip_prefix("labelSelector=")).unwrap_or_default();
         let wanted: Vec<_> = selector.split(',').filter_map(|it| it.split_once('=')).collect();
-        let fits = |it: &Value| wanted.iter().all(|(key, value)| it["metadata"]["labels"][*key] == *value);
+        let fits = |it: &Value| {
+            it["metadata"]["namespace"] == namespace
+                && wanted.iter().all(|(key, value)| it["metadata"]["labels"][*key] == *value)
+        };
         let items: Vec<_> = self.all(plural).filter(|it| fits(it)).collect();
-        ok(&json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": items}))
+        ok(
+            &json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": self.versions.to_string()}, "items": items}),
+        )
     }
 
     fn create(&mut self, plural: &str, body: Value) -> Answer {
@@ -128,7 +194,8 @@ impl State {
             && times > 0
         {
             self.refusal = Some((refused, code, times - 1));
-            return error(code, "it is not wanted here");
+            let says = self.refusal_says;
+            return error(code, if says.is_empty() { "it is not wanted here" } else { says });
         }
         let name = body["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         if self.find(plural, &name).is_some() {
@@ -141,22 +208,33 @@ impl State {
         }
         self.put(plural, &name, object.clone());
         self.most_live_jobs = self.most_live_jobs.max(self.live_jobs());
+        self.jobs_created += usize::from(plural == "jobs");
         ok(&object)
     }
 
-    fn patch(&mut self, plural: &str, name: &str, body: &Value) -> Answer {
+    fn patch(&mut self, plural: &str, name: &str, part: &str, body: &Value) -> Answer {
         let Some(mut object) = self.find(plural, name).cloned() else { return error(404, "not found") };
-        let uid = &body["metadata"]["uid"];
-        if !uid.is_null() && *uid != object["metadata"]["uid"] {
-            return error(409, "Conflict");
+        for field in ["uid", "resourceVersion"] {
+            let asked = &body["metadata"][field];
+            if !asked.is_null() && *asked != object["metadata"][field] {
+                return error(409, "Conflict");
+            }
         }
-        let part = if plural == "benchmarkruns" { "status" } else { "series" };
-        object[part] = body[part].clone();
+        match (plural, part) {
+            ("benchmarkruns", "status") => object["status"] = body["status"].clone(),
+            ("benchmarkruns", _) => {
+                for (key, value) in body["metadata"]["annotations"].as_object().into_iter().flatten() {
+                    object["metadata"]["annotations"][key] = value.clone();
+                }
+            }
+            _ => object["series"] = body["series"].clone(),
+        }
         self.put(plural, name, object);
         self.get(plural, name)
     }
 
     fn delete(&mut self, plural: &str, name: &str, query: &str, body: &Value) -> Answer {
+        self.deletions.push(format!("{plural}/{name}"));
         let Some(mut object) = self.find(plural, name).cloned() else { return error(404, "not found") };
         for (asked, found) in [("uid", "uid"), ("resourceVersion", "resourceVersion")] {
             let asked = &body["preconditions"][asked];
@@ -171,7 +249,7 @@ impl State {
             object["metadata"]["deletionTimestamp"] = json!(now());
             self.put(plural, name, object.clone());
         } else {
-            self.objects.remove(&(plural.to_owned(), name.to_owned()));
+            self.remove(plural, name);
         }
         ok(&object)
     }
@@ -187,11 +265,21 @@ impl State {
     pub fn put(&mut self, plural: &str, name: &str, mut object: Value) {
         self.versions += 1;
         object["metadata"]["resourceVersion"] = json!(self.versions.to_string());
-        self.objects.insert((plural.to_owned(), name.to_owned()), object);
+        let before = self.objects.insert((plural.to_owned(), name.to_owned()), object.clone());
+        self.note(plural, if before.is_some() { "MODIFIED" } else { "ADDED" }, object);
     }
 
     pub fn remove(&mut self, plural: &str, name: &str) {
-        self.objects.remove(&(plural.to_owned(), name.to_owned()));
+        if let Some(mut object) = self.objects.remove(&(plural.to_owned(), name.to_owned())) {
+            self.versions += 1;
+            object["metadata"]["resourceVersion"] = json!(self.versions.to_string());
+            self.note(plural, "DELETED", object);
+        }
+    }
+
+    fn note(&mut self, plural: &str, kind: &'static str, object: Value) {
+        let (time, version) = (Instant::now(), self.versions);
+        self.journal.push(Change { time, version, plural: plural.to_owned(), kind, object });
     }
 
     /// Jobs whose pods may run.
@@ -204,11 +292,18 @@ pub fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// Namespace, plural, name and subresource of a path; empty where it has none.
+pub fn parts(path: &str) -> (&str, &str, &str, &str) {
+    let mut parts = path.split('/').skip_while(|it| *it != "namespaces").skip(1);
+    let mut next = || parts.next().unwrap_or_default();
+    (next(), next(), next(), next())
+}
+
 fn ok(object: &Value) -> Answer {
     Ok(Response::new(Full::new(object.to_string().into())))
 }
 
-fn error(code: u16, message: &str) -> Answer {
+pub fn error(code: u16, message: &str) -> Answer {
     let reason = match (code, message) {
         (404, _) => "NotFound",
         (409, "AlreadyExists") => "AlreadyExists",

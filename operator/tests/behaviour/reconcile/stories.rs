@@ -48,7 +48,7 @@ async fn a_run_takes_at_most_twelve_writes() {
     let mut play = Play::new(SIMULATOR);
     play.play_out(Story::Plain).await;
     let writes = play.server.state().writes.clone();
-    println!("{} writes: {writes:#?}", writes.len());
+    println!("{} reads, {} writes: {writes:#?}", play.server.state().reads, writes.len());
     assert!(writes.len() <= 12, "{writes:#?}");
     assert_eq!(writes.len() as u64, play.context.metrics.writes(), "the metric counts the same");
 }
@@ -95,6 +95,34 @@ async fn a_write_that_fails_or_whose_answer_is_lost_changes_no_end() {
 }
 
 #[tokio::test]
+async fn a_status_that_arrives_late_does_not_undo_a_newer_one() {
+    let mut whole = Play::new(SIMULATOR);
+    whole.play_out(Story::Plain).await;
+    let writes = whole.server.state().writes.clone();
+    let patches: Vec<_> = (0..writes.len()).filter(|it| writes[*it] == "PATCH benchmarkruns").collect();
+    assert!(patches.len() >= 4, "{writes:?}");
+    for number in patches {
+        let mut play = Play::new(SIMULATOR);
+        play.server.state().fault = Some((number, Fault::Late));
+        let end = play.play_out(Story::Plain).await;
+        assert_eq!(end.status["phase"], "Succeeded");
+        assert_eq!(play.server.state().deliver(), [409], "write {number}");
+        assert_eq!(play.end(), end, "write {number}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_changes_during_a_turn_is_read_again_at_once() {
+    let mut play = Play::new(SIMULATOR);
+    play.server.state().fault = Some((0, Fault::Status(409)));
+    assert!(play.round(Story::Plain).await);
+    assert_eq!(play.status().phase, Some(Phase::Starting), "the turn began again and did its work");
+    let uid = play.cached().unwrap().uid().unwrap();
+    assert_eq!(play.context.failures.count(&uid), 0);
+    assert!(!play.context.metrics.text().contains("reconcile_errors_total{"), "a conflict is no failed turn");
+}
+
+#[tokio::test]
 async fn a_quota_that_lets_go_in_time_is_only_told_of() {
     let mut play = Play::new(SIMULATOR);
     play.server.state().refusal = Some(("jobs", 403, 3));
@@ -137,8 +165,7 @@ async fn a_file_of_the_profile_that_is_missing_is_named_and_waited_for() {
     let files = "[{claim: {claimName: datasets}}, {configMapRef: {name: traces, key: prod.csv}}]";
     let mut play = Play::new(&format!("{{target: {{simulator: {{}}}}, profile: {{files: {files}}}}}"));
     let traces = |data: Value| json!({"metadata": {"name": "traces", "namespace": "bench"}, "binaryData": data});
-    for (found, says) in
-        [(None, "the run waits for it 900 seconds"), (Some(json!({"other.csv": ""})), "it has other.csv")]
+    for (found, says) in [(None, "the run waits for it 900 seconds"), (Some(json!({"other.csv": ""})), "it has 1 key")]
     {
         if let Some(found) = found {
             play.server.state().put("configmaps", "traces", traces(found));

@@ -47,7 +47,7 @@ fn name(object: &Value) -> String {
     object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
 }
 
-fn change(state: &mut State, plural: &str, name: &str, change: impl FnOnce(&mut Value)) {
+pub fn change(state: &mut State, plural: &str, name: &str, change: impl FnOnce(&mut Value)) {
     if let Some(mut object) = state.find(plural, name).cloned() {
         change(&mut object);
         state.put(plural, name, object);
@@ -127,10 +127,13 @@ fn step_job(state: &mut State, job: &str) {
     }
     let pod_name = format!("{job}-0");
     let Some(pod) = state.find("pods", &pod_name) else {
+        if state.no_pods {
+            return;
+        }
         if object["status"]["active"].is_null() {
             let mut metadata = object["spec"]["template"]["metadata"].clone();
             metadata["name"] = json!(pod_name);
-            metadata["namespace"] = json!("bench");
+            metadata["namespace"] = object["metadata"]["namespace"].clone();
             metadata["job"] = json!(job);
             metadata["labels"]["batch.kubernetes.io/controller-uid"] = object["metadata"]["uid"].clone();
             metadata["creationTimestamp"] = json!(now());
@@ -207,7 +210,8 @@ fn step_pod(state: &mut State, pod: &str) -> Option<Pod> {
     serde_json::from_value(state.find("pods", pod)?.clone()).ok()
 }
 
-fn last_word(state: &State, pod: &Value, outcome: Outcome) -> Value {
+/// The status of a pod whose launcher has just ended with an outcome.
+pub fn last_word(state: &State, pod: &Value, outcome: Outcome) -> Value {
     let reason = if outcome == Outcome::Passed { "RunSucceeded" } else { "Cancelled" };
     let job = pod["metadata"]["job"].as_str().unwrap();
     // The launcher knows only what the operator has given it.
@@ -218,9 +222,21 @@ fn last_word(state: &State, pod: &Value, outcome: Outcome) -> Value {
     envelope.core.run_uid = run.run.uid;
     envelope.core.attempt = run.run.attempt;
     let ended = said(&envelope);
-    let phase = if ended.exit_code == 0 { "Succeeded" } else { "Failed" };
-    let terminated = json!({"exitCode": ended.exit_code, "reason": ended.reason, "message": ended.message});
-    container_status(phase, false, json!({"terminated": terminated}))
+    let sidecar = pod["metadata"]["sidecar"] == true;
+    let phase = match ended.exit_code {
+        _ if sidecar => "Running",
+        0 => "Succeeded",
+        _ => "Failed",
+    };
+    let terminated =
+        json!({"exitCode": ended.exit_code, "reason": ended.reason, "message": ended.message, "finishedAt": now()});
+    let mut status = container_status(phase, false, json!({"terminated": terminated}));
+    if sidecar {
+        let mut other = status["containerStatuses"][0].clone();
+        (other["name"], other["state"]) = (json!("sidecar"), json!({"running": {}}));
+        status["containerStatuses"].as_array_mut().unwrap().push(other);
+    }
+    status
 }
 
 fn container_status(phase: &str, ready: bool, state: Value) -> Value {

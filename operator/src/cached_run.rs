@@ -1,0 +1,158 @@
+//! What the cache keeps of a run. Each turn of an unfinished run reads it live, and a finished one needs little, so that one
+//! user's large annotations or profiles do not take the operator's memory.
+
+use crds::{BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::{Resource as _, core::DeserializeGuard};
+
+use crate::plan::{
+    current_attempt,
+    finished::{FINISHED, Mark},
+};
+
+/// A run, or the error of one that this release cannot read: that run must not stop the watch on the others.
+pub type Guarded = DeserializeGuard<BenchmarkRun>;
+
+/// Runs in one answer to a list request. An object may have 256 KiB of annotations and as much again in other fields, and the
+/// answer is held as text and as objects, so that a page takes at most about 20 MB.
+pub const PAGE: u32 = 20;
+
+/// Removes what no decision on a cached run needs.
+pub fn slim(run: &mut Guarded) {
+    let metadata = std::mem::take(run.meta_mut());
+    let mut annotations = metadata.annotations.unwrap_or_default();
+    annotations.retain(|key, _| key == FINISHED);
+    *run.meta_mut() = ObjectMeta {
+        name: metadata.name,
+        namespace: metadata.namespace,
+        uid: metadata.uid,
+        resource_version: metadata.resource_version,
+        generation: metadata.generation,
+        creation_timestamp: metadata.creation_timestamp,
+        deletion_timestamp: metadata.deletion_timestamp,
+        annotations: Some(annotations).filter(|it| !it.is_empty()),
+        ..ObjectMeta::default()
+    };
+    if let Ok(run) = &mut run.0 {
+        let cleanup = std::mem::take(&mut run.spec.cleanup);
+        run.spec = BenchmarkRunSpec { cleanup, ..BenchmarkRunSpec::default() };
+        run.status = run.status.take().map(slim_status);
+    }
+}
+
+fn slim_status(status: BenchmarkRunStatus) -> BenchmarkRunStatus {
+    BenchmarkRunStatus {
+        observed_generation: status.observed_generation,
+        phase: status.phase,
+        outcome: status.outcome,
+        completion_time: status.completion_time,
+        // The watch on pods compares the pod of the attempt in progress.
+        attempts: current_attempt(&status).cloned().into_iter().collect(),
+        reason: status.reason,
+        ..BenchmarkRunStatus::default()
+    }
+}
+
+/// Whether a turn can decide on the cached run: it has finished, has its mark, and its status needs no write. Every other turn
+/// reads the run live. A decision on an outdated status could create a second Job, and a status that is written has to be whole.
+pub fn is_enough(run: &BenchmarkRun) -> bool {
+    let observed = run.status.as_ref().map(|it| it.observed_generation);
+    run.is_finished() && Mark::read(run).is_some() && observed == Some(run.metadata.generation.unwrap_or_default())
+}
+
+/// Whether no turn will ever have to do anything for a run: it has finished, and it is not cleaned up.
+pub fn is_settled(run: &BenchmarkRun) -> bool {
+    is_enough(run) && run.spec.cleanup.run.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const MARK: &str = "{\"name\": \"chat\"}";
+
+    fn run(phase: &str) -> Value {
+        let text = "x".repeat(1_000);
+        json!({
+            "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun",
+            "metadata": {
+                "name": "chat", "namespace": "bench", "uid": "u", "resourceVersion": "7", "generation": 2,
+                "creationTimestamp": "2026-01-02T03:04:05Z", "deletionTimestamp": "2026-01-02T03:04:06Z",
+                "annotations": {"note": text, FINISHED: MARK, "kubectl.kubernetes.io/last-applied-configuration": text},
+                "labels": {"note": text}, "finalizers": [text],
+                "managedFields": [{"manager": text, "operation": "Apply"}],
+                "ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": text, "uid": "o"}],
+            },
+            "spec": {
+                "target": {"url": text}, "profile": {"inline": text}, "launcher": {"image": text, "labels": {"note": text}},
+                "cleanup": {"run": {"afterSuccessSeconds": 5}},
+            },
+            "status": {
+                "observedGeneration": 2, "phase": phase, "outcome": "Passed", "reason": "RunSucceeded",
+                "completionTime": "2026-01-02T03:04:05Z",
+                "attempts": [
+                    {"number": 1, "jobName": text, "startTime": "2026-01-02T03:04:05Z", "endTime": "2026-01-02T03:04:05Z"},
+                    {"number": 2, "jobName": "chat-a2", "podUID": "p", "startTime": "2026-01-02T03:04:05Z"},
+                ],
+                "conditions": [{
+                    "type": "Ready", "status": "True", "reason": "RunSucceeded", "message": text,
+                    "lastTransitionTime": "2026-01-02T03:04:05Z",
+                }],
+                "resolved": {"endpoint": text, "profileSha256": text},
+            },
+        })
+    }
+
+    fn slimmed(run: Value) -> BenchmarkRun {
+        let mut run: Guarded = serde_json::from_value(run).unwrap();
+        slim(&mut run);
+        run.0.unwrap()
+    }
+
+    #[test]
+    fn only_what_a_decision_on_a_cached_run_needs_is_kept() {
+        let run = serde_json::to_value(slimmed(run("Running"))).unwrap();
+        assert_eq!(
+            run["metadata"],
+            json!({
+                "name": "chat", "namespace": "bench", "uid": "u", "resourceVersion": "7", "generation": 2,
+                "creationTimestamp": "2026-01-02T03:04:05Z", "deletionTimestamp": "2026-01-02T03:04:06Z",
+                "annotations": {FINISHED: MARK},
+            })
+        );
+        assert_eq!(run["spec"], json!({"target": {}, "cleanup": {"run": {"afterSuccessSeconds": 5}}}));
+        assert_eq!(
+            run["status"],
+            json!({
+                "observedGeneration": 2, "phase": "Running", "outcome": "Passed", "reason": "RunSucceeded",
+                "completionTime": "2026-01-02T03:04:05Z",
+                "attempts": [{"number": 2, "jobName": "chat-a2", "podUID": "p", "startTime": "2026-01-02T03:04:05Z"}],
+            })
+        );
+    }
+
+    #[test]
+    fn a_run_that_cannot_be_read_keeps_as_little() {
+        let mut odd = run("Running");
+        odd["spec"]["harness"] = json!("harness-of-tomorrow");
+        let mut odd: Guarded = serde_json::from_value(odd).unwrap();
+        slim(&mut odd);
+        assert!(odd.0.is_err());
+        let keys: Vec<_> = odd.meta().annotations.iter().flat_map(|it| it.keys().map(String::as_str)).collect();
+        assert_eq!((keys, &odd.meta().labels), (vec![FINISHED], &None));
+    }
+
+    #[test]
+    fn a_status_that_is_written_is_read_live_before() {
+        assert!(!is_enough(&slimmed(run("Running"))));
+        assert!(is_enough(&slimmed(run("Succeeded"))));
+        let mut edited = run("Succeeded");
+        edited["metadata"]["generation"] = json!(3);
+        assert!(!is_enough(&slimmed(edited)), "observedGeneration is written, and the figures with it");
+        let mut without_mark = run("Succeeded");
+        without_mark["metadata"]["annotations"] = json!({});
+        assert!(!is_enough(&slimmed(without_mark)), "the mark is made of the whole status");
+    }
+}

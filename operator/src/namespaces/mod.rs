@@ -1,0 +1,129 @@
+//! How many attempts a namespace has, where administrators limit them: the memory of the leader, by which two runs that are decided at
+//! the same time never both begin.
+//!
+//! The watch on runs fills it before the first turn, and each turn corrects it by what it read and wrote. Only runs of namespaces
+//! that have a limit are in it.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use crds::{BenchmarkRun, status::Phase};
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+
+use crate::plan::{Observed, policy::Policy, would_begin};
+
+/// The runs of namespaces with a limit that have not ended, by UID. Its size is bounded by their number.
+#[derive(Debug, Default)]
+pub struct Namespaces(Mutex<HashMap<String, Entry>>);
+
+#[derive(Clone, Debug)]
+struct Entry {
+    namespace: String,
+    created: Timestamp,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// It has an attempt, or begins another one.
+    Holding,
+    /// It was allowed to begin, and the watch may not know yet.
+    Taken,
+    /// It asked, and waits.
+    Waiting,
+    /// It has not asked.
+    Aside,
+}
+
+impl Namespaces {
+    /// Takes a run as the watch saw it, or as a turn wrote it.
+    pub fn note(&self, run: &BenchmarkRun, policy: &Policy) {
+        let namespace = run.namespace().unwrap_or_default();
+        if policy.max_concurrent_attempts(&namespace).is_none() {
+            return;
+        }
+        let uid = run.uid().unwrap_or_default();
+        let mut all = self.lock();
+        if run.is_finished() || run.metadata.deletion_timestamp.is_some() {
+            all.remove(&uid);
+            return;
+        }
+        let before = all.get(&uid).map_or(Place::Aside, |it| it.place);
+        let place = match before {
+            _ if has_attempts(run) => Place::Holding,
+            _ if is_stopped(run) => Place::Aside,
+            Place::Holding => Place::Aside,
+            before => before,
+        };
+        let created = run.creation_timestamp().map_or(Timestamp::MAX, |it| it.0);
+        all.insert(uid, Entry { namespace, created, place });
+    }
+
+    /// Takes a run as its own turn read it. If it `asks` to begin an attempt, it takes a place, or gets its number in line, from 1. What it
+    /// was allowed or asked for in an earlier turn counts no more: a run that waits for something else holds up nobody. Runs that ask
+    /// begin in the order of their creation.
+    pub fn turn(&self, run: &BenchmarkRun, policy: &Policy, asks: bool) -> Option<usize> {
+        self.note(run, policy);
+        let uid = run.uid().unwrap_or_default();
+        let most = policy.max_concurrent_attempts(&run.namespace().unwrap_or_default())?;
+        let mut all = self.lock();
+        let own = all.get(&uid).filter(|it| it.place != Place::Holding)?.clone();
+        let others = || all.iter().filter(|(other, it)| **other != uid && it.namespace == own.namespace);
+        let holding = others().filter(|(_, it)| matches!(it.place, Place::Holding | Place::Taken)).count();
+        let is_before = |other: &str, it: &Entry| (it.created, other) < (own.created, uid.as_str());
+        let before = others().filter(|(other, it)| it.place == Place::Waiting && is_before(other, it)).count();
+        let may = holding + before < usize::try_from(most).unwrap_or(usize::MAX);
+        let place = match asks {
+            true if may => Place::Taken,
+            true => Place::Waiting,
+            false => Place::Aside,
+        };
+        if let Some(own) = all.get_mut(&uid) {
+            own.place = place;
+        }
+        (place == Place::Waiting).then_some(before + 1)
+    }
+
+    /// A run was deleted.
+    pub fn forget(&self, uid: &str) {
+        self.lock().remove(uid);
+    }
+
+    /// Removes the runs of a namespace, or of all, that a watch does not know any more.
+    pub fn retain(&self, namespace: Option<&str>, known: &HashSet<String>) {
+        let other = |it: &Entry| namespace.is_some_and(|namespace| namespace != it.namespace);
+        self.lock().retain(|uid, it| other(it) || known.contains(uid));
+    }
+
+    /// Number of entries.
+    pub fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
+        // Each operation leaves the map valid, so that a panic elsewhere does not invalidate it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether it has an attempt, or had one that another one follows. A run that was paused, or waits, begins anew.
+fn has_attempts(run: &BenchmarkRun) -> bool {
+    let Some(status) = &run.status else { return false };
+    !status.attempts.is_empty() && !matches!(status.phase, Some(Phase::Suspended | Phase::Pending))
+}
+
+fn is_stopped(run: &BenchmarkRun) -> bool {
+    run.spec.suspend || run.spec.cancel.is_some()
+}
+
+/// Whether a run asks for a place: the plan would begin its first attempt, or the first one after a pause. It keeps the place of
+/// an attempt that another one follows.
+pub fn asks(run: &BenchmarkRun, observed: &Observed) -> bool {
+    would_begin(run, observed) && observed.wait.is_none() && !has_attempts(run)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! [I/O] Reads that may fail. A failure that may pass fails the turn, and the next one tries again. One that does not pass is
+//! an observation: the deadlines of the run still count, and its status says what cannot be read.
+
+use crds::BenchmarkRun;
+use kube::ResourceExt as _;
+
+use crate::{
+    context::Context,
+    error::{Error, FORBIDDEN},
+    plan::{Unread, What},
+};
+
+/// The number of failed turns in a row after which a read that fails does not fail the turn: half a minute. The deadlines of a
+/// run must count although one kind of object cannot be read.
+pub(super) const PATIENCE: u32 = 5;
+
+/// Makes reads, and keeps which of them failed.
+pub(crate) struct Reader {
+    /// Whether a failure that may pass fails the turn. It does not once many turns in a row have failed.
+    pub(super) is_patient: bool,
+    pub(crate) unread: Vec<Unread>,
+}
+
+/// What a request asks for, for messages: `get`, `jobs`, and the name of a Job.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(super) verb: &'static str,
+    pub(super) resource: &'static str,
+    pub(super) name: String,
+}
+
+impl Request {
+    pub(crate) fn get(resource: &'static str, name: &str) -> Self {
+        Request { verb: "get", resource, name: name.to_owned() }
+    }
+}
+
+impl Reader {
+    /// The reads of one turn of a run.
+    pub(crate) fn of_turn(context: &Context, run: &BenchmarkRun) -> Self {
+        let failures = context.failures.count(&run.uid().unwrap_or_default());
+        Reader { is_patient: failures < PATIENCE, unread: Vec::new() }
+    }
+
+    /// The answer to a request; `None` if it is now among the things that could not be read.
+    pub(crate) async fn read<T>(
+        &mut self,
+        what: What,
+        request: Request,
+        answer: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<Option<T>, Error> {
+        let Request { verb, resource, name } = request;
+        let (problem, passing) = match answer.await.map_err(Error::from) {
+            Ok(found) => return Ok(Some(found)),
+            Err(error) if is_for_good(&error) => (explained(&error), false),
+            Err(error) if self.is_patient => return Err(error),
+            Err(error) => (explained(&error), true),
+        };
+        let message = format!("the operator cannot {verb} {resource} {name:?}: {problem}");
+        self.unread.push(Unread { what, message, passing });
+        Ok(None)
+    }
+}
+
+/// Whether another try would fail as well until somebody changes something.
+fn is_for_good(error: &Error) -> bool {
+    match error {
+        Error::Api(kube::Error::Api(status)) => status.code == FORBIDDEN,
+        Error::Api(kube::Error::SerdeError(_) | kube::Error::FromUtf8(_)) => true,
+        _ => false,
+    }
+}
+
+/// The error with its remedy.
+fn explained(error: &Error) -> String {
+    match error {
+        Error::Api(kube::Error::Api(status)) if status.code == FORBIDDEN => format!(
+            "{}; give it this right: `helm upgrade` writes the chart's Role or ClusterRole again",
+            status.message
+        ),
+        Error::Api(kube::Error::SerdeError(problem)) => {
+            format!("the answer cannot be understood: {problem}; see what has changed this object, or remove it")
+        }
+        error => format!("{error}; it is read again until the deadline of this phase"),
+    }
+}

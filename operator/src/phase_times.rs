@@ -1,0 +1,58 @@
+//! Since when each run is in its phase, for a metric. Only phases that this process saw begin count.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use crds::status::Phase;
+use tokio::time::Instant;
+
+/// The phases of unfinished runs, by UID.
+#[derive(Debug, Default)]
+pub struct PhaseTimes(Mutex<HashMap<String, (Phase, Instant)>>);
+
+impl PhaseTimes {
+    /// Notes that a run entered a phase. Returns the phase that it left, and how long it was in it.
+    pub fn enter(&self, run_uid: &str, phase: Phase) -> Option<(Phase, Duration)> {
+        let mut phases = self.lock();
+        let before = if phase.is_terminal() {
+            phases.remove(run_uid)
+        } else {
+            phases.insert(run_uid.to_owned(), (phase, Instant::now()))
+        };
+        before.map(|(phase, since)| (phase, since.elapsed()))
+    }
+
+    /// Removes a run.
+    pub fn forget(&self, run_uid: &str) {
+        self.lock().remove(run_uid);
+    }
+
+    /// Number of entries.
+    pub fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, (Phase, Instant)>> {
+        // Each operation leaves the map valid, so that a panic elsewhere does not invalidate it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_phase_lasts_until_the_next_one() {
+        let times = PhaseTimes::default();
+        assert_eq!(times.enter("u", Phase::Starting), None);
+        tokio::time::advance(Duration::from_secs(7)).await;
+        assert_eq!(times.enter("u", Phase::Running), Some((Phase::Starting, Duration::from_secs(7))));
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!(times.enter("u", Phase::Succeeded), Some((Phase::Running, Duration::from_secs(60))));
+        assert_eq!(times.count(), 0, "a finished run leaves no entry");
+    }
+}

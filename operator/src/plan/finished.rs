@@ -1,0 +1,96 @@
+//! The annotation of a finished run. A backup without the status has it, so that a restored run does not start again.
+
+use crds::{BenchmarkRun, BenchmarkRunStatus, Outcome, Reason, status::Phase};
+use kube::ResourceExt as _;
+use serde::{Deserialize, Serialize};
+
+use super::{Observed, Plan, Presence, Stop, decision::Decision, status::truncate};
+
+/// The annotation. Its value is a [`Mark`] as JSON. The operator writes it after the terminal status.
+pub const FINISHED: &str = "benchwright.dev/finished";
+/// The longest text of a mark that a message repeats, in bytes.
+const MAX_TEXT: usize = 300;
+
+/// How a run ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Mark {
+    /// Name of the run. A copy under another name is another run.
+    pub name: String,
+    /// UID of the run.
+    pub uid: String,
+    /// Outcome of the run, such as `Passed`.
+    pub outcome: String,
+    /// Reason of the outcome, such as `RunSucceeded`.
+    pub reason: String,
+    /// When it ended.
+    pub time: String,
+    /// Where its results are; empty if they were not stored.
+    pub folder: String,
+}
+
+impl Mark {
+    fn new(run: &BenchmarkRun, status: &BenchmarkRunStatus) -> Self {
+        let uri = status.artifacts.first().map(|it| it.uri.as_str()).filter(|it| it.starts_with("pvc://"));
+        let folder = uri.and_then(|it| it.rsplit_once('/')).map_or("", |(folder, _)| folder);
+        Mark {
+            name: run.name_any(),
+            uid: run.uid().unwrap_or_default(),
+            outcome: status.outcome.map_or("", Outcome::name).to_owned(),
+            reason: status.reason.to_string(),
+            time: status.completion_time.map(|it| it.to_string()).unwrap_or_default(),
+            folder: folder.to_owned(),
+        }
+    }
+
+    /// Reads the mark of a run, or of another run of its name that it was restored from.
+    pub fn read(run: &BenchmarkRun) -> Option<Self> {
+        let mark: Mark = serde_json::from_str(run.annotations().get(FINISHED)?).ok()?;
+        (mark.name == run.name_any()).then_some(mark)
+    }
+}
+
+/// The mark of a run that was restored from a backup without its status.
+pub fn restored(run: &BenchmarkRun) -> Option<Mark> {
+    // An annotation that a user adds later does not end an attempt.
+    let begun =
+        run.status.as_ref().is_some_and(|it| it.phase.is_some_and(Phase::is_terminal) || !it.attempts.is_empty());
+    Mark::read(run).filter(|_| !begun)
+}
+
+/// Completes the plan of a finished run that has no mark: it ends what still works, and asks for the mark.
+pub(super) fn conclude(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed) {
+    if Mark::read(run).is_some() {
+        return;
+    }
+    let (job, pod) = (&observed.job, &observed.pod);
+    let last = plan.status.attempts.last().filter(|_| pod.kept);
+    plan.stop = match job.presence {
+        Presence::Ours => last.filter(|_| !job.deleting).map(|it| Stop::Job(it.job_name.clone())),
+        _ => pod.name.clone().filter(|_| pod.kept && pod.deleting.is_none()).map(Stop::Pod),
+    };
+    plan.stop_pods.clone_from(&observed.other_pods);
+    plan.mark = serde_json::to_string(&Mark::new(run, &plan.status)).ok();
+}
+
+impl Decision<'_> {
+    /// Finishes a restored run as it had finished. Nothing is started.
+    pub(super) fn restored(&self, mark: &Mark) -> Plan {
+        let outcome = Outcome::ALL.into_iter().find(|it| it.name() == mark.outcome).unwrap_or(Outcome::Error);
+        let phase = match outcome {
+            Outcome::Passed => Phase::Succeeded,
+            Outcome::Cancelled => Phase::Cancelled,
+            _ => Phase::Failed,
+        };
+        let [reason, time, folder] = [&mark.reason, &mark.time, &mark.folder].map(|it| truncate(it, MAX_TEXT));
+        let figures = match folder.as_str() {
+            "" => "the place of its figures is not known".to_owned(),
+            folder => format!("its figures are in {folder}"),
+        };
+        let message = format!(
+            "the run was restored from a backup; it had ended {} ({reason}) at {time}, and {figures}; to run it again, delete it and create it without the annotation {FINISHED}, or under another name",
+            outcome.name()
+        );
+        self.finish(phase, outcome, Reason::Restored, &message)
+    }
+}

@@ -1,0 +1,58 @@
+//! A launcher that something stopped before its end: what stopped it.
+//!
+//! A drain, a preemption or a lost node is named in the pod before the pod is deleted. An eviction by the kubelet, or the shutdown of
+//! its node, is not: the kubelet reports the end of the container first, and the phase with its reason, or the condition
+//! DisruptionTarget, only when all containers of the pod have ended.
+
+use crds::{
+    Outcome, Reason,
+    status::{Attempt, Phase},
+};
+
+use super::{
+    Ended, Plan,
+    decision::{Decision, SOON, seconds_since},
+    status::NextStatus,
+    termination_message,
+};
+
+/// Exit codes of a process that SIGKILL or SIGTERM ended.
+const KILLED: [i32; 2] = [137, 143];
+
+impl Decision<'_> {
+    /// Waits until the pod of a launcher that was stopped says what stopped it, up to `collectSeconds` after the end of the launcher.
+    /// `None` if there is nothing to wait for.
+    pub(super) fn await_cause(&self, attempt: &Attempt) -> Option<Plan> {
+        let (job, pod, ended) = (&self.observed.job, &self.observed.pod, self.observed.ended.as_ref()?);
+        let since = pod.ended_at.filter(|_| pod.held && pod.deleting.is_none())?;
+        // A Job that has ended also bounds the wait where the clock of the node is ahead.
+        let job_ended = job.deleting || job.complete || job.failed.is_some();
+        let limit = self.effective.execution.deadlines.collect_seconds;
+        if job_ended || seconds_since(since, self.turn.now) > limit || !self.was_stopped(attempt, ended) {
+            return None;
+        }
+        let message = "something stopped the launcher; the operator waits for the end of its pod, which says what";
+        let mut plan = self.status_plan(NextStatus::new(Phase::Collecting, Reason::ReadingResult, message));
+        plan.next_look = Some(SOON);
+        Some(plan)
+    }
+
+    /// Whether the launcher was stopped, and not by a cause that is known.
+    fn was_stopped(&self, attempt: &Attempt, ended: &Ended) -> bool {
+        let stopped = match termination_message::read(self.run, attempt.number, ended) {
+            Ok(envelope) => envelope.core.outcome == Outcome::Cancelled,
+            Err(failure) => failure.reason == Reason::LauncherFailed && KILLED.contains(&ended.exit_code),
+        };
+        stopped && ended.disrupted.is_none()
+    }
+
+    /// What stopped the launcher.
+    pub(super) fn cause(&self) -> &str {
+        let (pod, ended) = (&self.observed.pod, self.observed.ended.as_ref());
+        match ended.and_then(|it| it.disrupted.as_deref()) {
+            Some(why) => why,
+            None if pod.name.is_none() || pod.deleting.is_some() => "somebody else deleted its pod",
+            None => "something stopped its launcher, and its pod does not say what",
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The NetworkPolicy of an attempt: what its pod may reach, and who may reach it. It is created before the Job, because a policy
+//! that comes later does not end connections. The kubelet's probes come from the node, to which no policy applies.
+
+use std::{collections::BTreeMap, net::IpAddr};
+
+use crds::{
+    BenchmarkRun,
+    resolve::{Egress, Endpoint, NetworkPolicySettings, STATUS_PORT, Scraper},
+};
+use k8s_openapi::{
+    api::{
+        core::v1::Service,
+        networking::v1::{
+            IPBlock, NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyIngressRule, NetworkPolicyPeer,
+            NetworkPolicyPort, NetworkPolicySpec,
+        },
+    },
+    apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
+};
+use kube::ResourceExt as _;
+
+use super::{LauncherInput, meta, server::Server};
+
+/// The port of DNS.
+const DNS_PORT: i32 = 53;
+
+/// What the pod of an attempt has to reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Any address that is not blocked: a URL, a Gateway, a Service without pods of its own, or more than the target.
+    #[default]
+    Anywhere,
+    /// The pods of the target's Service.
+    Pods {
+        /// The selector of the Service.
+        labels: BTreeMap<String, String>,
+        /// Their port; `None`: each of them may have another one.
+        port: Option<i32>,
+    },
+    /// Nothing: the simulator is in the pod itself.
+    Nothing,
+}
+
+/// What an attempt has to reach. `service`: the Service that the run names as its target, if it exists.
+pub fn reach(run: &BenchmarkRun, input: &LauncherInput, service: Option<&Service>) -> Reach {
+    let endpoint = &input.run.endpoint;
+    let target = Server::of(endpoint.name());
+    let metrics = input.run.metrics.iter().flatten();
+    let only_target = !input.remote_files && metrics.into_iter().all(|it| Server::of(&it.url) == target);
+    match (endpoint, &run.spec.target.service_ref, service) {
+        (Endpoint::Simulator(_), ..) if only_target => Reach::Nothing,
+        (Endpoint::Url(_), Some(_), Some(found)) if only_target => {
+            target.and_then(|it| pods_of(found, it.port.into())).unwrap_or_default()
+        }
+        _ => Reach::Anywhere,
+    }
+}
+
+/// The pods behind a port of a Service; `None` where its addresses are not those of pods that a selector names.
+fn pods_of(service: &Service, asked: i32) -> Option<Reach> {
+    let spec = service.spec.as_ref()?;
+    let labels = spec.selector.clone().filter(|it| !it.is_empty())?;
+    if spec.type_.as_deref() == Some("ExternalName") {
+        return None;
+    }
+    let ports = spec.ports.iter().flatten();
+    let target = ports.into_iter().find(|it| it.port == asked)?.target_port.as_ref();
+    // The name of a headless Service leads to its pods, which are called on the port of the URL.
+    let headless = spec.cluster_ip.as_deref() == Some("None");
+    let port = match target {
+        None => Some(asked),
+        Some(_) if headless => Some(asked),
+        Some(IntOrString::Int(port)) => Some(*port),
+        Some(IntOrString::String(_)) => None,
+    };
+    Some(Reach::Pods { labels, port })
+}
+
+/// Builds the policy. `egress`: the networks that the run's input blocks.
+pub fn build(
+    run: &BenchmarkRun,
+    attempt: u32,
+    reach: &Reach,
+    settings: &NetworkPolicySettings,
+    egress: Option<&Egress>,
+) -> NetworkPolicy {
+    let own = BTreeMap::from([
+        (meta::RUN_UID.to_owned(), run.uid().unwrap_or_default()),
+        (meta::ATTEMPT.to_owned(), attempt.to_string()),
+    ]);
+    NetworkPolicy {
+        metadata: meta::owned(run, attempt, meta::attempt_name(run, attempt)),
+        spec: Some(NetworkPolicySpec {
+            pod_selector: Some(selector(own)),
+            policy_types: Some(vec!["Ingress".into(), "Egress".into()]),
+            ingress: Some(settings.scraper.iter().map(ingress).collect()),
+            egress: Some(egress_rules(reach, egress)),
+        }),
+    }
+}
+
+fn ingress(scraper: &Scraper) -> NetworkPolicyIngressRule {
+    NetworkPolicyIngressRule {
+        from: Some(vec![NetworkPolicyPeer {
+            namespace_selector: Some(selector(scraper.namespace_labels.clone())),
+            pod_selector: Some(selector(scraper.pod_labels.clone())),
+            ip_block: None,
+        }]),
+        ports: Some(vec![port("TCP", STATUS_PORT.into())]),
+    }
+}
+
+fn egress_rules(reach: &Reach, egress: Option<&Egress>) -> Vec<NetworkPolicyEgressRule> {
+    // To any address: a cache of DNS on the node has an address of the node.
+    let dns = NetworkPolicyEgressRule { to: None, ports: Some(vec![port("UDP", DNS_PORT), port("TCP", DNS_PORT)]) };
+    let target = match reach {
+        Reach::Nothing => return Vec::new(),
+        Reach::Pods { labels, port: number } => NetworkPolicyEgressRule {
+            to: Some(vec![NetworkPolicyPeer {
+                pod_selector: Some(selector(labels.clone())),
+                ..NetworkPolicyPeer::default()
+            }]),
+            ports: number.map(|it| vec![port("TCP", it)]),
+        },
+        Reach::Anywhere => NetworkPolicyEgressRule { to: Some(everything_but(egress)), ports: None },
+    };
+    vec![dns, target]
+}
+
+/// All addresses of both families but the blocked ones, and those that are excepted from them. Names that are excepted have no
+/// place in a policy.
+fn everything_but(egress: Option<&Egress>) -> Vec<NetworkPolicyPeer> {
+    let blocked: Vec<_> = egress.iter().flat_map(|it| &it.blocked).filter_map(|it| network(it)).collect();
+    let allowed = egress.iter().flat_map(|it| &it.allowed_hosts).filter_map(|it| network(it));
+    let everything = [("0.0.0.0/0", true), ("::/0", false)].into_iter().filter_map(|(all, four)| {
+        let of_family = blocked.iter().filter(|it| it.four == four);
+        // An exception has to be smaller than its network.
+        if of_family.clone().any(|it| it.prefix == 0) {
+            return None;
+        }
+        let except: Vec<_> = of_family.map(|it| it.text.clone()).collect();
+        Some(block(all.to_owned(), Some(except).filter(|it| !it.is_empty())))
+    });
+    everything.chain(allowed.map(|it| block(it.text, None))).collect()
+}
+
+/// A network as the API server takes it.
+struct Network {
+    text: String,
+    four: bool,
+    prefix: u8,
+}
+
+/// Reads a network in CIDR notation or an address; `None` for a name. An IPv6 network of mapped addresses is one of IPv4.
+fn network(text: &str) -> Option<Network> {
+    let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
+    let read: IpAddr = address.parse().ok()?;
+    let canonical = read.to_canonical();
+    let longest = if canonical.is_ipv4() { 32 } else { 128 };
+    let prefix = match prefix {
+        None => longest,
+        Some(prefix) => prefix.parse::<u8>().ok()?.checked_sub(if canonical == read { 0 } else { 96 })?,
+    };
+    let prefix = Some(prefix).filter(|it| *it <= longest)?;
+    Some(Network { text: format!("{canonical}/{prefix}"), four: canonical.is_ipv4(), prefix })
+}
+
+fn block(cidr: String, except: Option<Vec<String>>) -> NetworkPolicyPeer {
+    NetworkPolicyPeer { ip_block: Some(IPBlock { cidr, except }), ..NetworkPolicyPeer::default() }
+}
+
+fn selector(labels: BTreeMap<String, String>) -> LabelSelector {
+    LabelSelector { match_labels: Some(labels).filter(|it| !it.is_empty()), match_expressions: None }
+}
+
+fn port(protocol: &str, number: i32) -> NetworkPolicyPort {
+    NetworkPolicyPort {
+        protocol: Some(protocol.into()),
+        port: Some(IntOrString::Int(number)),
+        ..NetworkPolicyPort::default()
+    }
+}

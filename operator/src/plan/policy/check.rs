@@ -1,0 +1,308 @@
+//! Holds a run against the limits of its namespace.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use crds::{AnyValue, BenchmarkRunSpec, EffectiveSpec, ResolvedRun, resolve::Endpoint};
+use k8s_openapi::api::core::v1::Service;
+use kube::ResourceExt as _;
+use workload_profiles::{
+    Workload,
+    loadgen::Scenario,
+    workload::{FileSource, Load},
+};
+
+use super::{Limits, Pattern, amount::nano};
+use crate::plan::server::Server;
+
+/// Priority classes whose pods may evict those of the cluster itself.
+const SYSTEM: &str = "system-";
+/// The most violations that a message names.
+const MAX_NAMED: usize = 16;
+
+/// What a run asks for and may not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Where it stands, such as `spec.launcher.image`.
+    pub field: String,
+    /// What stands there.
+    pub value: String,
+    /// What is allowed, and what to do.
+    pub rule: String,
+}
+
+/// For example `spec.launcher.image: is "a/b"; limits.images allows only "c/*"; ...`.
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: is {}; {}", self.field, self.value, self.rule)
+    }
+}
+
+impl Violation {
+    /// All violations as one message, a line each.
+    pub fn message(all: &[Violation]) -> String {
+        let mut lines: Vec<_> = all.iter().take(MAX_NAMED).map(Violation::to_string).collect();
+        if all.len() > MAX_NAMED {
+            lines.push(format!("and {} more", all.len() - MAX_NAMED));
+        }
+        lines.join("\n")
+    }
+}
+
+/// Everything that a run asks for and may not have. `own_image`: the operator's, which is always allowed.
+pub fn check(
+    limits: &Limits,
+    own_image: &str,
+    spec: &BenchmarkRunSpec,
+    effective: &EffectiveSpec,
+    resolved: &ResolvedRun,
+    workload: &Workload,
+) -> Vec<Violation> {
+    let mut all = Violations(Vec::new());
+    let launcher = &spec.launcher;
+    let (classes, class) = (&limits.priority_classes, launcher.scheduling.priority_class_name.as_deref());
+    let image = launcher.image.as_deref().filter(|it| *it != own_image);
+    all.check_name("spec.launcher.image", image, &limits.images, "images");
+    all.check_name("spec.launcher.scheduling.priorityClassName", class, classes, "priorityClasses");
+    if let Some(class) = class.filter(|it| it.starts_with(SYSTEM)) {
+        all.add(
+            "spec.launcher.scheduling.priorityClassName",
+            quoted(class),
+            "classes of the cluster itself are never allowed; name another one",
+        );
+    }
+    for key in launcher.labels.keys() {
+        all.check_name("spec.launcher.labels", Some(key), &limits.labels, "labels");
+    }
+    for key in launcher.annotations.keys() {
+        all.check_name("spec.launcher.annotations", Some(key), &limits.annotations, "annotations");
+    }
+    check_claims(limits, spec, effective, &mut all);
+    check_hosts(limits, spec, resolved, workload, &mut all);
+    check_load(limits, workload, &mut all);
+    if let Some(most) = limits.max_run_seconds
+        && effective.measuring_seconds() > most
+    {
+        let rule = format!(
+            "with gracePeriodSeconds and all repeats an attempt may send load for {most} seconds (limits.maxRunSeconds); lower it, or repeat"
+        );
+        let found =
+            format!("{}, in all {} seconds", effective.execution.deadlines.run_seconds, effective.measuring_seconds());
+        all.add("spec.execution.deadlines.runSeconds", found, &rule);
+    }
+    if let (Some(most), Some(asked)) = (&limits.max_resources, &launcher.resources) {
+        check_resources("requests", &asked.requests, most, &mut all);
+        check_resources("limits", &asked.limits, most, &mut all);
+        if let Some(amount) = most.get("memory").filter(|_| !asked.limits.contains_key("memory")) {
+            let rule =
+                format!("a launcher may have {} (limits.maxResources.memory); write a limit up to that", amount.text());
+            all.add("spec.launcher.resources.limits.memory", "absent".into(), &rule);
+        }
+    }
+    all.0
+}
+
+fn check_claims(limits: &Limits, spec: &BenchmarkRunSpec, effective: &EffectiveSpec, all: &mut Violations) {
+    let results = effective.storage.pvc.as_ref().map(|it| it.claim_name.as_str());
+    all.check_name("spec.storage.pvc.claimName", results, &limits.claims, "claims");
+    for (index, file) in spec.profile.files.iter().enumerate() {
+        let field = format!("spec.profile.files[{index}].claim.claimName");
+        all.check_name(&field, file.claim.as_ref().map(|it| it.claim_name.as_str()), &limits.claims, "claims");
+    }
+}
+
+/// All hosts that the launcher connects to.
+fn check_hosts(
+    limits: &Limits,
+    spec: &BenchmarkRunSpec,
+    resolved: &ResolvedRun,
+    workload: &Workload,
+    all: &mut Violations,
+) {
+    let allowed = limits.target_hosts.as_ref().map(|it| it.iter().map(Pattern::of_host).collect());
+    for (field, url) in called(spec, resolved, workload) {
+        match Server::of(&url) {
+            Some(server) => {
+                all.check_name(&format!("{field}, the host"), Some(&server.host), &allowed, "targetHosts");
+            }
+            // Another reader of URLs could find a host in it.
+            None if allowed.is_some() => {
+                let rule =
+                    "has no host that can be held against limits.targetHosts; write a URL such as http://host:80";
+                all.add(&field, quoted(&url), rule);
+            }
+            None => {}
+        }
+    }
+}
+
+/// The fields that name what the launcher connects to, and the URLs.
+fn called(spec: &BenchmarkRunSpec, resolved: &ResolvedRun, workload: &Workload) -> Vec<(String, String)> {
+    let target = match (&resolved.endpoint, &spec.target.url) {
+        (Endpoint::Simulator(_), _) => None,
+        (Endpoint::Url(url), Some(_)) => Some(("spec.target.url".to_owned(), url.clone())),
+        (Endpoint::Url(url), None) => Some(("spec.target".to_owned(), url.clone())),
+    };
+    let metrics = resolved.metrics.iter().flatten().enumerate();
+    let metrics = metrics.map(|(index, it)| (format!("spec.target.metrics[{index}]"), it.url.clone()));
+    target.into_iter().chain(metrics).chain(remote_files(workload)).collect()
+}
+
+/// The names of the Services of a namespace that the launcher may be sent to. A name that is no Service is one too if it looks so.
+pub fn called_services(
+    spec: &BenchmarkRunSpec,
+    resolved: &ResolvedRun,
+    workload: &Workload,
+    namespace: &str,
+) -> BTreeSet<String> {
+    let hosts = called(spec, resolved, workload).into_iter().filter_map(|(_, url)| Some(Server::of(&url)?.host));
+    hosts.filter_map(|it| Some(service_name(&it, namespace)?.to_owned())).collect()
+}
+
+/// The Service of a namespace that a host may be, such as `model`, `model.bench` or `model.bench.svc.cluster.local`.
+fn service_name<'a>(host: &'a str, namespace: &str) -> Option<&'a str> {
+    let mut labels = host.split('.');
+    let name = labels.next()?;
+    let own = labels.next().is_none_or(|it| it == namespace) && labels.next().is_none_or(|it| it == "svc");
+    let valid = !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-');
+    Some(name).filter(|_| own && valid)
+}
+
+/// A Service that only gives another host a name that `targetHosts` allows.
+pub fn alias(name: &str, service: &Service) -> Option<Violation> {
+    let spec = service.spec.as_ref().filter(|it| it.type_.as_deref() == Some("ExternalName"))?;
+    let rule = "a Service of type ExternalName is no target where limits.targetHosts is set; name a Service with a selector, \
+                or a host that is allowed";
+    Some(Violation {
+        field: format!("spec, the Service {name:?}"),
+        value: format!("another name of {}", quoted(spec.external_name.as_deref().unwrap_or_default())),
+        rule: rule.to_owned(),
+    })
+}
+
+/// What each file behind a URL is, and its URL.
+pub fn remote_files(workload: &Workload) -> Vec<(String, String)> {
+    // The files are reached only by an exclusive reference.
+    let mut workload = workload.clone();
+    let sources = workload.sources_mut().into_iter();
+    let remote = sources.filter_map(|(what, source)| match source {
+        FileSource::Url(file) => Some((format!("profile, the {what}"), file.url.clone())),
+        FileSource::Path(_) => None,
+    });
+    remote.collect()
+}
+
+fn check_load(limits: &Limits, workload: &Workload, all: &mut Violations) {
+    for stage in &workload.stages {
+        let (rate, at_once) = match &stage.load {
+            // A rate that earlier stages give is known only when they have run.
+            Load::Open { .. } if stage.load.has_measured_rate() => (None, None),
+            Load::Open { rate, .. } => (Some(rate.peak().per_second()), None),
+            Load::Users { rate, .. } => (Some(rate.per_second()), None),
+            Load::Burst { count, max_concurrency, .. } => {
+                (None, Some(max_concurrency.map_or(*count, |it| u64::from(it).min(*count))))
+            }
+            Load::Closed { concurrency, .. } => (None, Some(u64::from(*concurrency))),
+            Load::LoadGen { scenario: Scenario::Server, test, .. } => (server_rate(workload, *test), None),
+            Load::Trace { .. } | Load::LoadGen { .. } => (None, None),
+        };
+        let field = format!("profile, stage {}", stage.name);
+        if let (Some(most), Some(rate)) = (limits.max_requests_per_second, rate)
+            && rate > most
+        {
+            let rule =
+                format!("at most {most} requests per second are allowed (limits.maxRequestsPerSecond); lower the rate");
+            all.add(&field, format!("{rate} requests per second"), &rule);
+        }
+        if let (Some(most), Some(at_once)) = (limits.max_concurrency, at_once)
+            && at_once > u64::from(most)
+        {
+            let rule =
+                format!("at most {most} requests at once are allowed (limits.maxConcurrency); lower the concurrency");
+            all.add(&field, format!("{at_once} requests at once"), &rule);
+        }
+    }
+}
+
+/// The rate of a LoadGen test in its settings. One that is searched is not known before the run.
+fn server_rate(workload: &Workload, test: u32) -> Option<f64> {
+    let tests = &workload.loadgen.as_ref()?.tests;
+    Some(tests.get(usize::try_from(test).ok()?)?.settings.server_target_qps)
+}
+
+fn check_resources(
+    group: &str,
+    asked: &BTreeMap<String, AnyValue>,
+    most: &BTreeMap<String, AnyValue>,
+    all: &mut Violations,
+) {
+    for (name, amount) in asked {
+        let field = format!("spec.launcher.resources.{group}.{name}");
+        let Some(limit) = most.get(name) else {
+            let known = most.keys().cloned().collect::<Vec<_>>().join(", ");
+            let rule = format!("limits.maxResources allows only {known}; take it out");
+            all.add(&field, quoted(&amount.text()), &rule);
+            continue;
+        };
+        // A quantity that cannot be compared is above the limit.
+        let within = nano(&amount.text()).zip(nano(&limit.text())).is_some_and(|(asked, most)| asked <= most);
+        if !within {
+            let rule = format!("at most {} is allowed (limits.maxResources.{name}); lower it", limit.text());
+            all.add(&field, quoted(&amount.text()), &rule);
+        }
+    }
+}
+
+/// The Services that a launcher's pod would belong to because of labels that the user chose. Clients of such a Service would reach
+/// the launcher.
+pub fn joined_services(
+    chosen: &BTreeMap<String, String>,
+    all_labels: &BTreeMap<String, String>,
+    services: &[Service],
+) -> Vec<Violation> {
+    let joins = services.iter().filter_map(|service| {
+        let selector = service.spec.as_ref()?.selector.as_ref()?;
+        let selects = selector.iter().all(|(key, value)| all_labels.get(key) == Some(value));
+        let by_choice = selector.iter().find(|(key, value)| chosen.get(*key) == Some(*value))?;
+        let (key, value) = by_choice;
+        selects.then(|| Violation {
+            field: format!("spec.launcher.labels.{key}"),
+            value: quoted(value),
+            rule: format!(
+                "with it the launcher's pod would get requests that are meant for Service {:?}; choose another label",
+                service.name_any()
+            ),
+        })
+    });
+    joins.collect()
+}
+
+struct Violations(Vec<Violation>);
+
+impl Violations {
+    fn add(&mut self, field: &str, value: String, rule: &str) {
+        self.0.push(Violation { field: field.to_owned(), value, rule: rule.to_owned() });
+    }
+
+    /// Holds a name against a list, if there is a name and a list.
+    fn check_name(&mut self, field: &str, name: Option<&str>, allowed: &Option<Vec<Pattern>>, list: &str) {
+        let (Some(name), Some(allowed)) = (name.filter(|it| !it.is_empty()), allowed) else { return };
+        if allowed.iter().any(|it| it.matches(name)) {
+            return;
+        }
+        let rule = match allowed.as_slice() {
+            [] => format!("limits.{list} allows none; take it out"),
+            some => {
+                let names: Vec<_> = some.iter().take(MAX_NAMED).map(|it| quoted(it.as_str())).collect();
+                format!("limits.{list} allows only {}; name one of these", names.join(", "))
+            }
+        };
+        self.add(field, quoted(name), &rule);
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("{text:?}")
+}

@@ -1,0 +1,236 @@
+//! What the administrators of an installation allow: a file that the operator reads at its start, and that no user of the cluster's
+//! API can change. [`check`] holds a run against it; pure.
+
+mod amount;
+mod check;
+mod pattern;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crds::{
+    AnyValue, Settings,
+    resolve::{Egress, FieldError},
+    schema::is_quantity,
+};
+use serde::Deserialize;
+
+pub use check::{Violation, alias, called_services, check, joined_services, remote_files};
+pub use pattern::Pattern;
+
+/// The most entries of a list: each run is held against all of them.
+const MAX_ENTRIES: usize = 256;
+
+/// Limits for all namespaces, and what is different in some. The default allows what Kubernetes allows.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Policy {
+    /// For all namespaces.
+    pub limits: Limits,
+    /// For some. All entries that name a namespace count, in their order: a limit that a later one sets replaces that of an earlier
+    /// one.
+    pub namespaces: Vec<Override>,
+}
+
+/// Limits of some namespaces.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Override {
+    /// The names of the namespaces, with `*` for any text.
+    pub names: Vec<Pattern>,
+    /// What is different in them. What is absent stays as it is.
+    pub limits: Limits,
+}
+
+/// What runs may ask for. Absent: no limit. A list without entries allows nothing.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Limits {
+    /// The images that `launcher.image` may name, such as `registry.example/benchwright/*`. The operator's own image is always allowed.
+    pub images: Option<Vec<Pattern>>,
+    /// The hosts that the launcher may be sent to, such as `*.svc.cluster.local`: target, metrics and files behind URLs.
+    pub target_hosts: Option<Vec<Pattern>>,
+    /// The claims that runs may mount, for results and for data.
+    pub claims: Option<Vec<Pattern>>,
+    /// The priority classes that `launcher.scheduling.priorityClassName` may name.
+    pub priority_classes: Option<Vec<Pattern>>,
+    /// The keys that `launcher.labels` may have.
+    pub labels: Option<Vec<Pattern>>,
+    /// The keys that `launcher.annotations` may have.
+    pub annotations: Option<Vec<Pattern>>,
+    /// The highest rate of a stage in requests per second; above 0. Loads without a rate are limited by `maxConcurrency`.
+    pub max_requests_per_second: Option<f64>,
+    /// The most requests of a stage under way at once, for loads without a rate; from 1.
+    pub max_concurrency: Option<u32>,
+    /// The longest time in which an attempt may send load, with all repeats and waits between them, in seconds; from 1.
+    pub max_run_seconds: Option<u32>,
+    /// The most that a launcher may request, and its highest limits. Resources that it does not name may not be asked for.
+    pub max_resources: Option<BTreeMap<String, AnyValue>>,
+    /// The most attempts at once in a namespace; from 1. Further runs wait, the oldest first.
+    pub max_concurrent_attempts: Option<u32>,
+    /// Networks that launchers may not call beside those that are always blocked, and exceptions from both.
+    pub egress: Option<Egress>,
+}
+
+impl Policy {
+    /// Reads a policy from YAML.
+    ///
+    /// # Errors
+    /// The first field that cannot be read, or all values that cannot be used.
+    pub fn parse(text: &str) -> Result<Policy, String> {
+        let policy: Policy = match text.trim() {
+            "" | "{}" => Policy::default(),
+            text => serde_saphyr::from_str(text).map_err(|error| error.to_string())?,
+        };
+        let problems: Vec<_> = policy.problems().iter().map(FieldError::to_string).collect();
+        if problems.is_empty() { Ok(policy) } else { Err(problems.join("\n")) }
+    }
+
+    fn problems(&self) -> Vec<FieldError> {
+        let mut all = self.limits.problems("limits");
+        check_length("namespaces", self.namespaces.len(), &mut all);
+        for (index, entry) in self.namespaces.iter().enumerate() {
+            let field = format!("namespaces[{index}]");
+            if entry.names.is_empty() {
+                add(&mut all, &format!("{field}.names"), "is empty; name a namespace, such as team-a or team-*");
+            }
+            check_patterns(&format!("{field}.names"), &entry.names, &mut all);
+            all.extend(entry.limits.problems(&format!("{field}.limits")));
+        }
+        all
+    }
+
+    /// The limits of a namespace.
+    pub fn limits(&self, namespace: &str) -> Limits {
+        let mut limits = Limits::default();
+        self.of(namespace).for_each(|it| limits.replace(it));
+        limits
+    }
+
+    /// `maxConcurrentAttempts` of a namespace. Each event of a watch asks for it.
+    pub fn max_concurrent_attempts(&self, namespace: &str) -> Option<u32> {
+        self.of(namespace).rev().find_map(|it| it.max_concurrent_attempts)
+    }
+
+    /// The limits for all namespaces, and those that replace some of them in this one.
+    fn of(&self, namespace: &str) -> impl DoubleEndedIterator<Item = &Limits> {
+        let named = move |it: &&Override| it.names.iter().any(|it| it.matches(namespace));
+        std::iter::once(&self.limits).chain(self.namespaces.iter().filter(named).map(|it| &it.limits))
+    }
+
+    /// The settings of a namespace: those of the installation, with the networks that this policy blocks.
+    pub fn settings(&self, settings: &Settings, namespace: &str) -> Settings {
+        let mut settings = settings.clone();
+        if let Some(more) = self.of(namespace).rev().find_map(|it| it.egress.as_ref()) {
+            let egress = settings.egress.get_or_insert_default();
+            egress.blocked.extend_from_slice(&more.blocked);
+            egress.allowed_hosts.extend_from_slice(&more.allowed_hosts);
+        }
+        settings
+    }
+}
+
+impl Limits {
+    fn replace(&mut self, newer: &Limits) {
+        // Destructured, so that no limit is forgotten.
+        let Limits {
+            images,
+            target_hosts,
+            claims,
+            priority_classes,
+            labels,
+            annotations,
+            max_requests_per_second,
+            max_concurrency,
+            max_run_seconds,
+            max_resources,
+            max_concurrent_attempts,
+            egress,
+        } = newer.clone();
+        self.images = images.or(self.images.take());
+        self.target_hosts = target_hosts.or(self.target_hosts.take());
+        self.claims = claims.or(self.claims.take());
+        self.priority_classes = priority_classes.or(self.priority_classes.take());
+        self.labels = labels.or(self.labels.take());
+        self.annotations = annotations.or(self.annotations.take());
+        self.max_requests_per_second = max_requests_per_second.or(self.max_requests_per_second);
+        self.max_concurrency = max_concurrency.or(self.max_concurrency);
+        self.max_run_seconds = max_run_seconds.or(self.max_run_seconds);
+        self.max_resources = max_resources.or(self.max_resources.take());
+        self.max_concurrent_attempts = max_concurrent_attempts.or(self.max_concurrent_attempts);
+        self.egress = egress.or(self.egress.take());
+    }
+
+    fn problems(&self, field: &str) -> Vec<FieldError> {
+        let mut all = Vec::new();
+        for (name, patterns) in [
+            ("images", &self.images),
+            ("targetHosts", &self.target_hosts),
+            ("claims", &self.claims),
+            ("priorityClasses", &self.priority_classes),
+            ("labels", &self.labels),
+            ("annotations", &self.annotations),
+        ] {
+            check_patterns(&format!("{field}.{name}"), patterns.as_deref().unwrap_or_default(), &mut all);
+        }
+        for (index, image) in self.images.iter().flatten().enumerate().filter(|(_, it)| !it.ends_a_name()) {
+            let remedy =
+                "write a /, : or @ before the last *, because `registry.example*` means registry.example.org too";
+            add(&mut all, &format!("{field}.images[{index}]"), &format!("is {:?}; {remedy}", image.as_str()));
+        }
+        if let Some(rate) = self.max_requests_per_second.filter(|it| !it.is_finite() || *it <= 0.0) {
+            add(&mut all, &format!("{field}.maxRequestsPerSecond"), &format!("is {rate}; write a rate above 0"));
+        }
+        for (name, count) in [
+            ("maxConcurrency", self.max_concurrency),
+            ("maxRunSeconds", self.max_run_seconds),
+            ("maxConcurrentAttempts", self.max_concurrent_attempts),
+        ] {
+            if count == Some(0) {
+                add(&mut all, &format!("{field}.{name}"), "is 0; write at least 1");
+            }
+        }
+        for (name, amount) in self.max_resources.iter().flatten().filter(|(_, it)| !is_quantity(&it.text())) {
+            let found = amount.text();
+            add(
+                &mut all,
+                &format!("{field}.maxResources.{name}"),
+                &format!("is {found:?}; write a quantity, such as 2, 500m or 8Gi"),
+            );
+        }
+        if let Some(egress) = &self.egress {
+            let field = format!("{field}.egress");
+            all.extend(egress.rules(&field).err().unwrap_or_default());
+            let (found, own) = (egress.blocked.len(), Egress::cluster_default().blocked.len());
+            let most = MAX_ENTRIES.saturating_sub(own);
+            // A launcher refuses a longer list than that, and so each run would fail.
+            if found > most && found <= MAX_ENTRIES {
+                let why = format!("has {found} entries; write at most {most}, because {own} are blocked in any case");
+                add(&mut all, &format!("{field}.blocked"), &why);
+            }
+        }
+        all
+    }
+}
+
+fn check_patterns(field: &str, patterns: &[Pattern], all: &mut Vec<FieldError>) {
+    check_length(field, patterns.len(), all);
+    let mut seen = BTreeSet::new();
+    for (index, pattern) in patterns.iter().enumerate() {
+        let at = format!("{field}[{index}]");
+        if let Some(problem) = pattern.problem() {
+            add(all, &at, &problem);
+        } else if !seen.insert(pattern.as_str()) {
+            add(all, &at, &format!("is {:?}, as an entry before it; take one of them out", pattern.as_str()));
+        }
+    }
+}
+
+fn check_length(field: &str, found: usize, all: &mut Vec<FieldError>) {
+    if found > MAX_ENTRIES {
+        add(all, field, &format!("has {found} entries; write at most {MAX_ENTRIES}"));
+    }
+}
+
+fn add(all: &mut Vec<FieldError>, path: &str, message: &str) {
+    all.push(FieldError { path: path.to_owned(), message: message.to_owned() });
+}

@@ -1,0 +1,60 @@
+//! Names with `*` for any text.
+
+use serde::Deserialize;
+
+/// The longest pattern, in bytes: an image reference has at most 512.
+const MAX_LENGTH: usize = 512;
+
+/// A name in which each `*` stands for any text, also for none. It is held against a whole name, with its case.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Pattern(String);
+
+impl Pattern {
+    /// The pattern as it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a name is one of those that are meant.
+    pub fn matches(&self, name: &str) -> bool {
+        let Some((first, rest)) = self.0.split_once('*') else { return self.0 == name };
+        let Some(mut left) = name.strip_prefix(first) else { return false };
+        // The last part has to be the end; each other part is taken where it comes first.
+        let Some((middle, last)) = rest.rsplit_once('*') else { return left.ends_with(rest) };
+        for part in middle.split('*') {
+            let Some(at) = left.find(part) else { return false };
+            left = &left[at + part.len()..];
+        }
+        left.ends_with(last)
+    }
+
+    /// The pattern for names of hosts, which have no case and no dot at their end.
+    pub(super) fn of_host(&self) -> Pattern {
+        Pattern(self.0.trim_end_matches('.').to_ascii_lowercase())
+    }
+
+    /// Why it cannot be used.
+    pub(super) fn problem(&self) -> Option<String> {
+        let text = &self.0;
+        if text.is_empty() {
+            return Some("is empty; write a name, with * for any text".into());
+        }
+        if text.len() > MAX_LENGTH {
+            return Some(format!("has {} bytes; write at most {MAX_LENGTH}", text.len()));
+        }
+        text.contains(|it: char| it.is_whitespace() || it.is_control())
+            .then(|| format!("is {text:?}; take the white space out"))
+    }
+
+    /// Whether a last `*` stands for a part of its own, and not for the rest of a name.
+    pub(super) fn ends_a_name(&self) -> bool {
+        self.0.strip_suffix('*').is_none_or(|it| it.is_empty() || it.ends_with(['/', ':', '@', '*']))
+    }
+}
+
+impl From<&str> for Pattern {
+    fn from(text: &str) -> Self {
+        Pattern(text.to_owned())
+    }
+}

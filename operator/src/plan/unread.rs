@@ -1,0 +1,92 @@
+//! Decides on a run of which something cannot be read. Its deadlines still count, and the status says what is missing.
+
+use crds::{
+    Reason,
+    status::{Attempt, Phase},
+};
+use jiff::Timestamp;
+
+use super::{
+    Plan, Presence, Stop, Unread, What,
+    decision::{Decision, LEEWAY_SECONDS, OFTEN, seconds_since},
+    status::NextStatus,
+};
+
+/// When an attempt has to end whose Job or pods cannot be read.
+struct Deadline {
+    since: Timestamp,
+    seconds: u32,
+    reason: Reason,
+    /// What did not happen in time, with the field of the limit.
+    what: &'static str,
+}
+
+impl Decision<'_> {
+    /// The first of these things that could not be read.
+    pub(super) fn unread(&self, whats: &[What]) -> Option<&Unread> {
+        self.observed.unread.iter().find(|it| whats.contains(&it.what))
+    }
+
+    /// Waits for something that has to be read before the children can be created, up to `prepareSeconds`.
+    pub(super) fn wait_to_prepare(&self, unread: &Unread, since: Timestamp) -> Plan {
+        let limit = self.effective.execution.deadlines.prepare_seconds;
+        let phase = if self.before.attempts.is_empty() { Phase::Pending } else { Phase::Preparing };
+        if seconds_since(since, self.turn.now) > limit {
+            let message = format!(
+                "ConfigMap, claim and Job were not created within {limit} seconds (execution.deadlines.prepareSeconds): {}",
+                unread.message
+            );
+            return self.end_attempt(Reason::PrepareTimeout, &message, None);
+        }
+        self.wait_to_read(phase, unread)
+    }
+
+    /// Follows an attempt whose Job or pods cannot be read and that is not known to have ended.
+    pub(super) fn watch_unread(&self, attempt: &Attempt, unread: &Unread) -> Plan {
+        let Deadline { since, seconds, reason, what } = self.deadline(attempt);
+        if seconds_since(since, self.turn.now) > seconds {
+            let message = format!("{what} within {seconds} seconds: {}", unread.message);
+            return self.give_up(reason, &message);
+        }
+        if attempt.running_time.is_none() && self.observed.pod.ready {
+            return self.running(attempt);
+        }
+        self.wait_to_read(self.before.phase.unwrap_or(Phase::Starting), unread)
+    }
+
+    fn deadline(&self, attempt: &Attempt) -> Deadline {
+        let (job, deadlines) = (&self.observed.job, &self.effective.execution.deadlines);
+        if let Some(since) = job.ended_at {
+            let what = "the result could not be read (execution.deadlines.collectSeconds)";
+            return Deadline { since, seconds: deadlines.collect_seconds, reason: Reason::DeadlineExceeded, what };
+        }
+        if let Some(since) = attempt.running_time {
+            let seconds = self.effective.measuring_seconds().saturating_add(LEEWAY_SECONDS);
+            let what = "the launcher was not seen to end (execution.deadlines.runSeconds)";
+            return Deadline { since, seconds, reason: Reason::DeadlineExceeded, what };
+        }
+        let since = job.created.map_or(attempt.start_time, |it| it.max(attempt.start_time));
+        let what = "the launcher was not seen to measure (execution.deadlines.startSeconds)";
+        Deadline { since, seconds: deadlines.start_seconds, reason: Reason::StartTimeout, what }
+    }
+
+    fn wait_to_read(&self, phase: Phase, unread: &Unread) -> Plan {
+        let mut plan = self.status_plan(NextStatus::new(phase, Reason::ReadFailed, &unread.message));
+        plan.next_look = Some(OFTEN);
+        plan
+    }
+
+    /// Stops an attempt whose Job or pods cannot be read, by the UID that the status has of its Job. The pod goes with its Job.
+    pub(super) fn stop_unseen(&self, attempt: &Attempt) -> Option<Stop> {
+        let deleting = self.observed.job.presence == Presence::Ours && self.observed.job.deleting;
+        (attempt.job_uid.is_some() && !deleting).then(|| Stop::Job(attempt.job_name.clone()))
+    }
+
+    /// Since when the run waits to be prepared. Of an operator that did not run, of a suspension and of the time in line nothing
+    /// counts.
+    pub(super) fn preparing_since(&self) -> Timestamp {
+        let since = self.before.preparing_since.unwrap_or(self.turn.now);
+        let attempt = self.before.attempts.last().map(|it| it.end_time.unwrap_or(it.start_time));
+        [attempt, self.observed.last_in_line].into_iter().flatten().fold(since, Timestamp::max)
+    }
+}

@@ -1,0 +1,277 @@
+//! Who may have a turn now, and when the next look is. One namespace with a thousand runs, or with reads that hang, does not
+//! delay the others: a few places are kept for namespaces with few turns, and looks without a cause are spread over time.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{sync::oneshot, time::Instant};
+
+/// The most turns at the same time: enough for a burst of runs, few enough for the API server.
+pub const PLACES: usize = 16;
+/// A namespace with fewer turns than this may take any place.
+pub const SHARE: usize = 4;
+/// A namespace with [`SHARE`] turns takes another place only while fewer than this many are taken, so that a place is left for
+/// other namespaces.
+pub const COMMON: usize = PLACES - SHARE;
+/// The most looks a second at the waiting runs of one namespace.
+const LOOKS_OF_NAMESPACE: u32 = 10;
+/// The most looks a second at all waiting runs.
+const LOOKS: u32 = 20;
+/// Runs with a later look than this do not count as waiting: they cost nothing.
+const SOON: Duration = Duration::from_secs(60);
+
+/// The places, and the turns that wait for one.
+#[derive(Debug, Default)]
+pub struct Turns(Mutex<Places>);
+
+#[derive(Debug, Default)]
+struct Places {
+    /// When each turn in progress began.
+    running: BTreeMap<u64, Instant>,
+    next_number: u64,
+    namespaces: BTreeMap<String, Namespace>,
+    /// Namespaces with waiting turns, in the order of their next place.
+    order: VecDeque<String>,
+    last_end: Option<Instant>,
+}
+
+#[derive(Debug, Default)]
+struct Namespace {
+    running: usize,
+    /// At most one of each run, because the loop starts no second turn of a run.
+    waiting: VecDeque<oneshot::Sender<Place>>,
+}
+
+/// A turn in progress. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Place {
+    /// `None` once the place was given back.
+    turns: Option<Arc<Turns>>,
+    namespace: String,
+    number: u64,
+}
+
+impl Turns {
+    /// Waits for a place. Turns of one namespace get theirs in the order in which they asked, and namespaces in turn.
+    pub async fn enter(self: &Arc<Self>, namespace: &str) -> Place {
+        let (place, granted) = oneshot::channel();
+        {
+            let mut places = self.lock();
+            let of = places.namespaces.entry(namespace.to_owned()).or_default();
+            let first = of.waiting.is_empty();
+            of.waiting.push_back(place);
+            if first {
+                places.order.push_back(namespace.to_owned());
+            }
+        }
+        self.grant();
+        match granted.await {
+            Ok(place) => place,
+            // A sender lives until it is used. If one were gone, the turn would go on beyond the limit rather than never.
+            Err(_) => {
+                let number = self.lock().begin(namespace);
+                self.place(namespace.to_owned(), number)
+            }
+        }
+    }
+
+    /// Number of turns that wait for a place.
+    pub fn waiting(&self) -> usize {
+        self.lock().namespaces.values().map(|it| it.waiting.len()).sum()
+    }
+
+    /// The time since the oldest turn in progress began.
+    pub fn oldest(&self) -> Option<Duration> {
+        self.lock().running.values().next().map(Instant::elapsed)
+    }
+
+    /// The time since a turn ended, while others wait.
+    pub fn idle(&self) -> Option<Duration> {
+        let places = self.lock();
+        let since = places.last_end.or_else(|| places.running.values().next().copied())?;
+        Some(since.elapsed()).filter(|_| !places.order.is_empty())
+    }
+
+    fn grant(self: &Arc<Self>) {
+        loop {
+            let Some((namespace, place, number)) = self.lock().next() else { return };
+            // A turn that was given up meanwhile takes no place.
+            if let Err(mut place) = place.send(self.place(namespace, number)) {
+                place.turns = None;
+                self.lock().end(&place.namespace, number);
+            }
+        }
+    }
+
+    fn place(self: &Arc<Self>, namespace: String, number: u64) -> Place {
+        Place { turns: Some(Arc::clone(self)), namespace, number }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Places> {
+        // Each operation leaves the places valid, so that a panic elsewhere does not invalidate them.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(turns) = self.turns.take() {
+            turns.lock().end(&self.namespace, self.number);
+            turns.grant();
+        }
+    }
+}
+
+impl Places {
+    /// The next turn that may begin.
+    fn next(&mut self) -> Option<(String, oneshot::Sender<Place>, u64)> {
+        let taken = self.running.len();
+        let may = |of: &Namespace| taken < COMMON || (taken < PLACES && of.running < SHARE);
+        let at = self.order.iter().position(|it| self.namespaces.get(it).is_some_and(may))?;
+        let namespace = self.order.remove(at)?;
+        let of = self.namespaces.get_mut(&namespace)?;
+        let place = of.waiting.pop_front()?;
+        if !of.waiting.is_empty() {
+            self.order.push_back(namespace.clone());
+        }
+        let number = self.begin(&namespace);
+        Some((namespace, place, number))
+    }
+
+    fn begin(&mut self, namespace: &str) -> u64 {
+        self.namespaces.entry(namespace.to_owned()).or_default().running += 1;
+        self.next_number += 1;
+        self.running.insert(self.next_number, Instant::now());
+        self.next_number
+    }
+
+    fn end(&mut self, namespace: &str, number: u64) {
+        self.running.remove(&number);
+        self.last_end = Some(Instant::now());
+        if let Some(of) = self.namespaces.get_mut(namespace) {
+            of.running = of.running.saturating_sub(1);
+            if of.running == 0 && of.waiting.is_empty() {
+                self.namespaces.remove(namespace);
+            }
+        }
+    }
+}
+
+/// The runs that are looked at again soon without a cause, by UID, each with its namespace. The more there are, the longer each
+/// waits: polling takes a bounded number of reads.
+#[derive(Debug, Default)]
+pub struct Looks(Mutex<HashMap<String, String>>);
+
+impl Looks {
+    /// When to look at a run again that asks for a look after `wait`.
+    pub fn next(&self, run_uid: &str, namespace: &str, wait: Option<Duration>) -> Option<Duration> {
+        let mut waiting = self.lock();
+        let Some(soon) = wait.filter(|it| *it <= SOON) else {
+            waiting.remove(run_uid);
+            return wait;
+        };
+        waiting.insert(run_uid.to_owned(), namespace.to_owned());
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let of_namespace = count(waiting.values().filter(|it| *it == namespace).count());
+        let spread = |number: u32, rate: u32| Duration::from_secs(1).saturating_mul(number) / rate;
+        Some(soon.max(spread(of_namespace, LOOKS_OF_NAMESPACE)).max(spread(count(waiting.len()), LOOKS)))
+    }
+
+    /// Removes a run.
+    pub fn forget(&self, run_uid: &str) {
+        self.lock().remove(run_uid);
+    }
+
+    /// Number of waiting runs.
+    pub fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        // Each operation leaves the map valid, so that a panic elsewhere does not invalidate it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    /// The places that turns of a namespace get now.
+    fn enter(turns: &Arc<Turns>, namespace: &str, count: usize) -> Vec<Place> {
+        (0..count).filter_map(|_| turns.enter(namespace).now_or_never()).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_namespace_leaves_places_for_others() {
+        let turns = Arc::<Turns>::default();
+        let greedy = enter(&turns, "greedy", 100);
+        assert_eq!(greedy.len(), COMMON);
+        let others = enter(&turns, "other", 100);
+        assert_eq!(others.len(), SHARE);
+        assert_eq!(enter(&turns, "third", 1).len(), 0, "all places are taken");
+        drop(others);
+        let thirds = enter(&turns, "third", 1);
+        assert_eq!(thirds.len(), 1);
+        drop((greedy, thirds));
+        assert_eq!((turns.waiting(), turns.oldest()), (0, None));
+        assert!(turns.lock().namespaces.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_turns_get_places_in_order_and_namespaces_in_turn() {
+        let turns = Arc::<Turns>::default();
+        let taken = enter(&turns, "a", COMMON);
+        let log = Arc::<Mutex<Vec<String>>>::default();
+        for (namespace, name) in [("a", "a1"), ("a", "a2"), ("a", "a3"), ("b", "b1")] {
+            let (turns, log) = (Arc::clone(&turns), Arc::clone(&log));
+            tokio::spawn(async move {
+                let _place = turns.enter(namespace).await;
+                log.lock().unwrap().push(name.to_owned());
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            });
+        }
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(*log.lock().unwrap(), ["b1"], "a has more than its share");
+        assert_eq!((turns.waiting(), turns.idle().map(|it| it.as_secs())), (3, Some(4)));
+        drop(taken);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(*log.lock().unwrap(), ["b1", "a1", "a2", "a3"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_that_is_given_up_leaves_no_place_taken() {
+        let turns = Arc::<Turns>::default();
+        let taken = enter(&turns, "a", COMMON);
+        let waiting = tokio::spawn({
+            let turns = Arc::clone(&turns);
+            async move { turns.enter("a").await }
+        });
+        tokio::task::yield_now().await;
+        waiting.abort();
+        assert!(waiting.await.is_err_and(|it| it.is_cancelled()));
+        drop(taken);
+        assert_eq!((turns.oldest(), turns.waiting()), (None, 0));
+    }
+
+    #[test]
+    fn the_more_runs_wait_the_longer_each_waits() {
+        let looks = Looks::default();
+        let two = Some(Duration::from_secs(2));
+        assert_eq!(looks.next("first", "a", two), two, "a few wait as long as they ask");
+        for number in 0..999 {
+            looks.next(&format!("uid-{number}"), "a", two);
+        }
+        assert_eq!(looks.next("first", "a", two), Some(Duration::from_secs(100)), "10 looks a second");
+        assert_eq!(looks.next("other", "b", two), Some(Duration::from_secs(1_001) / 20), "20 looks a second in all");
+        let day = Some(Duration::from_secs(86_400));
+        assert_eq!((looks.next("other", "b", day), looks.next("first", "a", None)), (day, None));
+        looks.forget("uid-0");
+        assert_eq!(looks.count(), 998);
+    }
+}

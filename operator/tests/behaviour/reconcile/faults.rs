@@ -1,0 +1,105 @@
+//! Whole runs in which one request fails: each request of a run, reads included, and each way to fail, through the client that
+//! production uses.
+
+use crds::status::Phase;
+use futures::{StreamExt as _, stream};
+
+use super::{
+    End, Play,
+    network::{Network, Trouble},
+    world::Story,
+};
+use crate::fixture::SIMULATOR;
+
+/// Runs that are played at the same time: the waits for answers that never come overlap.
+const AT_ONCE: usize = 16;
+/// Stories whose end is the same, whatever fails; a Job that others delete ends as they time it.
+const STORIES: [Story; 6] =
+    [Story::Plain, Story::Evicted, Story::Suspended, Story::Cancelled, Story::CancelledAtOnce, Story::JobDeleted];
+
+/// The end of a story, and its requests.
+async fn whole(story: Story) -> anyhow::Result<(End, Vec<String>)> {
+    let (mut play, network) = on_the_network(SIMULATOR).await?;
+    let end = play.play_out(story).await;
+    Ok((end, network.requests()))
+}
+
+async fn on_the_network(spec: &str) -> anyhow::Result<(Play, Network)> {
+    let mut play = Play::new(spec);
+    let (network, client) = Network::of(&play.server).await?;
+    play.use_client(client);
+    Ok((play, network))
+}
+
+/// An answer of 404 to a read or a deletion says that an object is gone that is there. No client can find out that this is
+/// wrong, so that the run may end as one whose Job was lost.
+fn is_misled(trouble: Trouble, request: &str) -> bool {
+    trouble == Trouble::Status(404) && ["get", "list", "delete"].iter().any(|it| request.starts_with(it))
+}
+
+/// Plays one run, in which the request of this number fails. Returns the number of Jobs that were created beyond the attempts.
+async fn play_with(
+    story: Story,
+    number: usize,
+    trouble: Trouble,
+    (expected, requests): &(End, Vec<String>),
+) -> anyhow::Result<usize> {
+    let case = format!("{story:?}, {trouble:?} at request {number}, {}", requests[number]);
+    let (mut play, network) = on_the_network(SIMULATOR).await?;
+    network.harm(number, trouble);
+    let end = play.play_out(story).await;
+    anyhow::ensure!(network.requests().len() > number, "{case}: the request was never made");
+    let status = play.status();
+    anyhow::ensure!(status.phase.is_some_and(Phase::is_terminal), "{case}: {status:#?}");
+    if !is_misled(trouble, &requests[number]) {
+        let same = match story {
+            Story::Plain | Story::Evicted | Story::Suspended => end == *expected,
+            _ => end.without_figures() == expected.without_figures(),
+        };
+        anyhow::ensure!(same, "{case}: ended as {end:#?} and not as {expected:#?}");
+        anyhow::ensure!(play.loading().is_empty(), "{case}: pods are left that nobody ends");
+    }
+    let attempts = status.attempts.last().map_or(0, |it| it.number as usize);
+    let created = play.server.state().jobs_created;
+    Ok(created.saturating_sub(attempts))
+}
+
+/// Plays each story with each trouble at each request, and prints how many runs came to the end of the undisturbed run. The
+/// first story alone is played unless `BENCHWRIGHT_ALL_STORIES` is set: all of them take minutes.
+async fn check_every_request(troubles: &[Trouble]) -> anyhow::Result<()> {
+    let stories = if std::env::var_os("BENCHWRIGHT_ALL_STORIES").is_some() { &STORIES[..] } else { &STORIES[..1] };
+    for story in stories {
+        let whole = whole(*story).await?;
+        let numbers = 0..whole.1.len();
+        // One trouble after the other: those that are waited for are waited for at the same time.
+        let cases: Vec<_> = troubles.iter().flat_map(|it| numbers.clone().map(move |number| (number, *it))).collect();
+        let count = cases.len();
+        let played = stream::iter(cases).map(|(number, trouble)| play_with(*story, number, trouble, &whole));
+        let played: Vec<anyhow::Result<usize>> = played.buffer_unordered(AT_ONCE).collect().await;
+        let failed: Vec<_> = played.iter().filter_map(|it| it.as_ref().err().map(|it| format!("{it:#}"))).collect();
+        let duplicates: usize = played.iter().flatten().sum();
+        println!(
+            "{story:?}: {} of {count} runs converge ({} requests each), {duplicates} Jobs created twice",
+            count - failed.len(),
+            whole.1.len()
+        );
+        assert_eq!((failed, duplicates), (Vec::new(), 0), "{story:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_operator_that_is_killed_at_any_request_comes_to_the_same_end() -> anyhow::Result<()> {
+    check_every_request(&[Trouble::KilledBefore, Trouble::KilledAfter]).await
+}
+
+#[tokio::test]
+async fn a_request_that_is_refused_once_changes_no_end() -> anyhow::Result<()> {
+    check_every_request(&[403, 404, 409, 429, 500, 503].map(Trouble::Status)).await
+}
+
+#[tokio::test]
+async fn a_network_that_fails_once_changes_no_end() -> anyhow::Result<()> {
+    use Trouble::*;
+    check_every_request(&[Reset, AnswerLost, HalfAnswer, Silence, SlowAnswer]).await
+}

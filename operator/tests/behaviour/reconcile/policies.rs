@@ -1,0 +1,155 @@
+//! Whole runs of an installation whose administrators limit them.
+
+use std::sync::Arc;
+
+use crds::{Settings, resolve::NetworkPolicySettings, status::Phase};
+use kube::runtime::events::Reporter;
+use operator::{
+    connection::{Health, Limits},
+    context::Context,
+    plan::policy::Policy,
+};
+use serde_json::json;
+
+use super::{Play, world::Story};
+use crate::fixture::{SIMULATOR, in_phase, settings};
+
+fn play(spec: &str, settings: Settings, policy: &str) -> Play {
+    let mut play = Play::new(spec);
+    let reporter = Reporter { controller: "benchwright-operator".into(), instance: Some("test".into()) };
+    let health = Arc::new(Health::new(Limits::default()));
+    let context = Context::new(play.server.client(), settings, reporter, health);
+    play.context = Arc::new(context.with_policy(Policy::parse(policy).unwrap()));
+    play
+}
+
+/// How a run has ended, and its number of Jobs.
+fn ended(play: &Play) -> (Option<Phase>, String, usize) {
+    (play.status().phase, play.status().reason.to_string(), play.server.state().all("jobs").count())
+}
+
+fn refused_without_a_job(reason: &str) -> (Option<Phase>, String, usize) {
+    (Some(Phase::Failed), reason.to_owned(), 0)
+}
+
+#[tokio::test]
+async fn a_run_with_a_network_policy_takes_at_most_twelve_writes() {
+    let with_policy = Settings { network_policy: Some(NetworkPolicySettings::default()), ..settings() };
+    let mut play = play(SIMULATOR, with_policy, "");
+    // Runs share the claim: only the first one of a namespace creates it.
+    let labels = json!({"app.kubernetes.io/managed-by": "benchwright-operator"});
+    let claim = json!({"metadata": {"name": "workload-pvc", "namespace": "bench", "labels": labels}});
+    play.server.state().put("persistentvolumeclaims", "workload-pvc", claim);
+    play.play_out(Story::Plain).await;
+    assert_eq!(play.status().phase, Some(Phase::Succeeded));
+    let state = play.server.state();
+    let at = |write: &str| state.writes.iter().position(|it| it == write).unwrap();
+    assert!(state.writes.len() <= 12, "{:#?}", state.writes);
+    assert!(at("POST networkpolicies") < at("POST jobs"), "{:#?}", state.writes);
+    let policy = state.find("networkpolicies", "chat-2db482-a1").unwrap();
+    assert_eq!(policy["metadata"]["ownerReferences"][0]["kind"], "BenchmarkRun");
+    assert_eq!(policy["spec"]["egress"], json!([]), "the simulator is in the pod");
+}
+
+/// Findings 15 and 16.
+#[tokio::test]
+async fn a_run_that_the_policy_refuses_ends_before_it_has_a_child() {
+    let spec = "{target: {url: 'http://internal'}, launcher: {image: evil/image}}";
+    let mut play = play(spec, settings(), "limits: {images: ['registry.example/*'], targetHosts: ['*.example']}");
+    play.play_out(Story::Plain).await;
+    assert_eq!(ended(&play), refused_without_a_job("PolicyDenied"));
+    let message = play.ready_message();
+    assert!(message.contains("spec.launcher.image: is \"evil/image\""), "{message}");
+    assert!(message.contains("spec.target.url, the host: is \"internal\""), "{message}");
+    let state = play.server.state();
+    for plural in ["configmaps", "persistentvolumeclaims", "jobs", "pods"] {
+        assert_eq!(state.all(plural).count(), 0, "{plural}");
+    }
+}
+
+/// Finding 16.
+#[tokio::test]
+async fn a_run_whose_labels_join_a_service_of_the_namespace_ends_before_it_has_a_child() {
+    let mut play = play("{target: {simulator: {}}, launcher: {labels: {app: vllm}}}", settings(), "");
+    let service = json!({"metadata": {"name": "model", "namespace": "bench"}, "spec": {"selector": {"app": "vllm"}}});
+    play.server.state().put("services", "model", service);
+    play.play_out(Story::Plain).await;
+    assert_eq!(ended(&play), refused_without_a_job("PolicyDenied"));
+    assert_eq!(play.server.state().all("configmaps").count(), 0);
+}
+
+/// A Service of type ExternalName gives any host a name in the cluster.
+#[tokio::test]
+async fn a_service_that_is_another_hosts_name_is_no_way_around_the_target_hosts() {
+    let limits = "limits: {targetHosts: ['*.svc.cluster.local']}";
+    let by_reference = "{target: {serviceRef: {name: alias, port: 80}}}";
+    let by_url = "{target: {url: 'http://alias.bench.svc.cluster.local.'}}";
+    for (spec, policy, kind, expected) in [
+        (by_reference, limits, "ExternalName", "PolicyDenied"),
+        (by_url, limits, "ExternalName", "PolicyDenied"),
+        (by_reference, limits, "ClusterIP", "RunSucceeded"),
+        (by_reference, "", "ExternalName", "RunSucceeded"),
+    ] {
+        let mut play = play(spec, settings(), policy);
+        let service = json!({"metadata": {"name": "alias", "namespace": "bench"}, "spec": {"type": kind, "externalName": "internal.example"}});
+        play.server.state().put("services", "alias", service);
+        play.play_out(Story::Plain).await;
+        assert_eq!(play.status().reason, expected, "{spec} {policy} {kind}");
+        if expected == "PolicyDenied" {
+            let message = play.ready_message();
+            assert!(
+                message.contains("another name of \"internal.example\"; a Service of type ExternalName"),
+                "{message}"
+            );
+            assert_eq!(play.server.state().all("jobs").count(), 0);
+        }
+    }
+}
+
+/// Finding 9, with the claim as the API server has it.
+#[tokio::test]
+async fn no_pod_mounts_a_claim_that_somebody_else_made() {
+    let mut play = play("{target: {simulator: {}}, storage: {pvc: {claimName: database}}}", settings(), "");
+    let claim = json!({"metadata": {"name": "database", "namespace": "bench", "labels": {"app": "postgres"}}, "status": {"phase": "Bound"}});
+    play.server.state().put("persistentvolumeclaims", "database", claim);
+    play.play_out(Story::Plain).await;
+    assert_eq!(ended(&play), refused_without_a_job("PolicyDenied"));
+}
+
+/// A policy of somebody else could allow everything.
+#[tokio::test]
+async fn a_network_policy_of_somebody_else_is_not_taken_for_that_of_the_run() {
+    let with_policy = Settings { network_policy: Some(NetworkPolicySettings::default()), ..settings() };
+    let mut play = play(SIMULATOR, with_policy, "");
+    let foreign = json!({"metadata": {"name": "chat-2db482-a1", "namespace": "bench", "uid": "x"}, "spec": {}});
+    play.server.state().put("networkpolicies", "chat-2db482-a1", foreign);
+    play.play_out(Story::Plain).await;
+    assert_eq!(ended(&play), refused_without_a_job("NameConflict"));
+}
+
+/// A run of somebody else has the one attempt that the namespace may have.
+#[tokio::test]
+async fn a_run_waits_for_its_place_in_the_namespace_and_then_begins() {
+    let limit = "limits: {maxConcurrentAttempts: 1}";
+    let mut play = play(SIMULATOR, settings(), limit);
+    let other = |phase: Phase| {
+        let mut other = in_phase(SIMULATOR, phase);
+        other.metadata.name = Some("other".into());
+        other.metadata.uid = Some("other".into());
+        other
+    };
+    let policy = Policy::parse(limit).unwrap();
+    play.context.namespaces.note(&other(Phase::Running), &policy);
+    for _ in 0..3 {
+        play.round(Story::Plain).await;
+        let status = play.status();
+        assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Pending), "NamespaceBusy"));
+        let message = play.ready_message();
+        assert!(message.starts_with("number 1 in line: the namespace has as many attempts"), "{message}");
+        assert!(status.attempts.is_empty());
+    }
+    play.context.namespaces.note(&other(Phase::Succeeded), &policy);
+    play.play_out(Story::Plain).await;
+    assert_eq!(play.status().phase, Some(Phase::Succeeded));
+    assert_eq!(play.context.namespaces.count(), 0, "ended runs are not kept");
+}
