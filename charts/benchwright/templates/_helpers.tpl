@@ -1,9 +1,10 @@
 {{/* The image of operator and launcher. */}}
 {{- define "benchwright.image" -}}
+{{- $repository := required "image.repository is empty; name the repository that the image was pushed to, such as registry.example/benchwright" .Values.image.repository -}}
 {{- if .Values.image.digest -}}
-{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{ $repository }}@{{ .Values.image.digest }}
 {{- else -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{ $repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 {{- end -}}
 
@@ -42,8 +43,10 @@ benchwright-operator
 {{/* Security context of a pod that complies with Pod Security restricted. */}}
 {{- define "benchwright.podSecurityContext" -}}
 runAsNonRoot: true
+{{- if ne .Values.launcher.podSecurity "OpenShift" }}
 runAsUser: 65532
 runAsGroup: 65532
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
 {{- end -}}
@@ -59,7 +62,7 @@ capabilities:
 {{- define "benchwright.rules" -}}
 - apiGroups: [benchwright.dev]
   resources: [benchmarkruns]
-  verbs: [get, list, watch, delete]
+  verbs: [get, list, watch, patch, delete]
 - apiGroups: [benchwright.dev]
   resources: [benchmarkruns/status]
   verbs: [patch]
@@ -75,7 +78,26 @@ capabilities:
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [get, create]
+- apiGroups: [""]
+  resources: [services]
+  verbs: [get, list]
+{{- if .Values.launcher.networkPolicy.enabled }}
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [get, create]
+{{- end }}
 - apiGroups: [events.k8s.io]
   resources: [events]
-  verbs: [create, patch]
+  verbs: [create]
+{{- if .Values.gatewayAPI }}
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [gateways]
+  verbs: [get]
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [httproutes, referencegrants]
+  verbs: [list]
+- apiGroups: [inference.networking.k8s.io]
+  resources: [inferencepools]
+  verbs: [get]
+{{- end }}
 {{- end -}}
