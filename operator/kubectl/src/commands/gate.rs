@@ -1,0 +1,36 @@
+//! `gate`: the exit code of a run that has ended.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{code, get};
+use crate::{connection::Connection, console, failure::Failure, follow::message_of, table};
+
+#[derive(Args)]
+pub(crate) struct GateArgs {
+    /// A run that has ended
+    name: String,
+    /// Write validity and objectives as JUnit XML, for the pages of a pipeline
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+}
+
+pub(crate) async fn run(args: &GateArgs, connection: &Connection) -> Result<u8, Failure> {
+    let run = get(connection, &args.name).await?;
+    if !run.is_finished() {
+        let phase = run.status.as_ref().and_then(|it| it.phase);
+        let message = message_of(&run);
+        let state = match phase {
+            Some(phase) => phase.name(),
+            None if message.is_empty() => "without a phase",
+            None => &message,
+        };
+        return Err(Failure::error(format!(
+            "{0} has not ended: {state}; `kubectl benchwright wait {0} -n {1}` waits, with the same exit codes",
+            args.name, connection.namespace
+        )));
+    }
+    console::print(table::verdict(&run));
+    Ok(code(&run, args.junit.as_deref()))
+}

@@ -1,0 +1,102 @@
+//! One file for each command.
+
+pub(crate) mod gate;
+pub(crate) mod logs;
+pub(crate) mod rerun;
+pub(crate) mod run;
+pub(crate) mod wait;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use crds::{BenchmarkRun, benchmark_run::GROUP, units::Span};
+use kube::{Api, ResourceExt as _};
+use serde_json::Value;
+
+use crate::{
+    connection::Connection,
+    console,
+    deadline::Deadline,
+    failure::{self, Failure, Right},
+    follow, junit_file, table,
+};
+
+pub(crate) const GET_RUN: Right = Right::new("get", GROUP, "benchmarkruns", "view");
+pub(crate) const CREATE_RUN: Right = Right::new("create", GROUP, "benchmarkruns", "edit");
+
+/// How a run is followed to its end.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FollowArgs {
+    /// How long to wait for the end, such as 90s, 45m or 2h; then the exit code is 124, and the run goes on [default: no limit]
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<Span>,
+    /// Write validity and objectives as JUnit XML, for the pages of a pipeline
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+}
+
+impl FollowArgs {
+    /// Begins the time of `--timeout`, and checks what would otherwise fail at the end of the run.
+    pub(crate) fn begin(&self) -> Result<Deadline, Failure> {
+        if let Some(path) = &self.junit {
+            junit_file::check(path)?;
+        }
+        Ok(Deadline::after(self.timeout.map(|it| it.0)))
+    }
+
+    /// Waits for the end, prints the figures, and returns the exit code.
+    pub(crate) async fn follow(
+        &self,
+        connection: &Connection,
+        name: &str,
+        uid: Option<&str>,
+        deadline: &Deadline,
+    ) -> Result<u8, Failure> {
+        let run = follow::follow(connection, name, uid, deadline).await?;
+        console::print(table::text(&run));
+        Ok(code(&run, self.junit.as_deref()))
+    }
+}
+
+/// The exit code of a run that has ended. Writes its test cases, where a file is named for them: an error is printed, and is the
+/// exit code only of a run that passed.
+pub(crate) fn code(run: &BenchmarkRun, junit: Option<&Path>) -> u8 {
+    let outcome = run.status.as_ref().and_then(|it| it.outcome);
+    let code = outcome.map_or(failure::ERROR, |it| it.gate_code());
+    let Some(Err(failure)) = junit.map(|path| junit_file::write(run, path)) else { return code };
+    console::say(format_args!("kubectl benchwright: {failure}"));
+    if code == 0 { failure.code } else { code }
+}
+
+/// Reads a run.
+pub(crate) async fn get(connection: &Connection, name: &str) -> Result<BenchmarkRun, Failure> {
+    let runs: Api<BenchmarkRun> = Api::namespaced(connection.client.clone(), &connection.namespace);
+    runs.get(name).await.map_err(|it| failure::refused(&it, GET_RUN, name, &connection.namespace))
+}
+
+/// Creates a run as it is written, and returns it as the server has it. Unknown fields are refused, not dropped.
+pub(crate) async fn create(connection: &Connection, object: &Value) -> Result<BenchmarkRun, Failure> {
+    let namespace = &connection.namespace;
+    let path = format!("/apis/{GROUP}/{}/namespaces/{namespace}/benchmarkruns", crds::benchmark_run::VERSION);
+    let body = serde_json::to_vec(object).map_err(|it| Failure::error(it.to_string()))?;
+    let request = http::Request::post(format!("{path}?fieldManager=kubectl-benchwright&fieldValidation=Strict"))
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .body(body)
+        .map_err(|_| {
+            Failure::error(format!("namespace {namespace:?} is no name of a namespace; write another after -n"))
+        })?;
+    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let run: BenchmarkRun = connection.client.request(request).await.map_err(|error| match failure::code_of(&error) {
+        Some(409) => Failure::error(format!(
+            "benchmarkrun {name} exists in namespace {namespace}, and a run is never run twice: `kubectl benchwright rerun {name}` runs it \
+             again under another name; or give metadata.generateName in place of the name"
+        )),
+        None if failure::is_unanswered(&error) => Failure::error(format!(
+            "{}; `kubectl get benchmarkruns -n {namespace}` shows whether the run was created",
+            failure::unreachable(&error)
+        )),
+        _ => failure::refused(&error, CREATE_RUN, name, namespace),
+    })?;
+    console::say(format_args!("benchmarkrun {} created in namespace {namespace}", run.name_any()));
+    Ok(run)
+}

@@ -1,0 +1,80 @@
+//! [I/O] The connection to the API server that kubectl would use.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+use crds::units::Span;
+use kube::{
+    Client, Config,
+    client::ClientBuilder,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+
+use crate::{
+    failure::{Failure, with_causes},
+    time_limit::TimeLimit,
+};
+
+/// How long the API server may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// The flags of kubectl that say which cluster and which namespace.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ConnectionArgs {
+    /// The namespace [default: that of the file, else that of the context]
+    #[arg(short, long, global = true, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// The context of the kubeconfig
+    #[arg(long, global = true, value_name = "CONTEXT")]
+    context: Option<String>,
+    /// The kubeconfig [default: those of KUBECONFIG, else ~/.kube/config; in a pod its service account]
+    #[arg(long, global = true, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// How long the API server may take to answer one request; a watch and a log begin within this time
+    #[arg(long, global = true, value_name = "TIME", default_value = "30s")]
+    request_timeout: Span,
+}
+
+/// A client, and the namespace of its commands.
+#[derive(Clone)]
+pub(crate) struct Connection {
+    pub(crate) client: Client,
+    pub(crate) namespace: String,
+    /// How long one answer may take.
+    pub(crate) request_timeout: Duration,
+}
+
+impl ConnectionArgs {
+    /// Connects, with the namespace of the flags or else of the context.
+    pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
+        let options = KubeConfigOptions { context: self.context.clone(), cluster: None, user: None };
+        let config = match &self.kubeconfig {
+            Some(path) => {
+                let wrong = |error: &dyn std::error::Error| {
+                    let cause = with_causes(error);
+                    Failure::error(format!(
+                        "--kubeconfig is {}, which cannot be used: {cause}; name another file",
+                        path.display()
+                    ))
+                };
+                let file = Kubeconfig::read_from(path).map_err(|it| wrong(&it))?;
+                Config::from_custom_kubeconfig(file, &options).await.map_err(|it| wrong(&it))?
+            }
+            // In a pod there is no kubeconfig.
+            None if self.context.is_none() => Config::infer().await.map_err(|it| no_cluster(&it))?,
+            None => Config::from_kubeconfig(&options).await.map_err(|it| no_cluster(&it))?,
+        };
+        let mut config = config;
+        config.connect_timeout = Some(CONNECT);
+        let namespace = self.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
+        let request_timeout = self.request_timeout.0;
+        let client = ClientBuilder::try_from(config).map_err(|it| no_cluster(&it))?;
+        let client = client.with_layer(&TimeLimit(request_timeout)).build();
+        Ok(Connection { client, namespace, request_timeout })
+    }
+}
+
+fn no_cluster(error: &dyn std::error::Error) -> Failure {
+    let cause = with_causes(error);
+    Failure::error(format!("no cluster to connect to: {cause}; set KUBECONFIG, or give --kubeconfig and --context"))
+}

@@ -1,0 +1,148 @@
+//! Why a command gave up: its exit code, and what to do.
+
+use std::fmt;
+
+use crds::wording::{self, one_line};
+use kube::core::Status;
+
+use crate::time_limit::NoAnswer;
+
+/// The exit code of an error, as that of a run with the outcome Error.
+pub(crate) const ERROR: u8 = 3;
+/// The exit code of a wait whose time has passed, as that of `timeout`.
+pub(crate) const TIMEOUT: u8 = 124;
+/// The exit code of a command that Ctrl-C ended, as a shell reports it.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Why a command gave up.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: u8,
+    message: String,
+}
+
+impl Failure {
+    /// An error, with what to do about it.
+    pub(crate) fn error(message: impl Into<String>) -> Failure {
+        Failure { code: ERROR, message: message.into() }
+    }
+
+    /// The end of a wait, with what to do now.
+    pub(crate) fn ended(code: u8, message: impl Into<String>) -> Failure {
+        Failure { code, message: message.into() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// A right that a command needs, as the API server names it, and who has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Right {
+    pub(crate) verb: &'static str,
+    pub(crate) group: &'static str,
+    /// With its subresource, such as `pods/exec`.
+    pub(crate) resource: &'static str,
+    /// The role of Kubernetes that has it with the roles of the chart.
+    pub(crate) role: &'static str,
+}
+
+impl Right {
+    pub(crate) const fn new(
+        verb: &'static str,
+        group: &'static str,
+        resource: &'static str,
+        role: &'static str,
+    ) -> Right {
+        Right { verb, group, resource, role }
+    }
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let group = if self.group.is_empty() { String::new() } else { format!(".{}", self.group) };
+        match self.resource.split_once('/') {
+            Some((resource, sub)) => write!(f, "{} {resource}{group}/{sub}", self.verb),
+            None => write!(f, "{} {}{group}", self.verb, self.resource),
+        }
+    }
+}
+
+/// The status that the API server answered with, if it answered.
+pub(crate) fn status_of(error: &kube::Error) -> Option<&Status> {
+    match error {
+        kube::Error::Api(status) => Some(status),
+        _ => None,
+    }
+}
+
+/// The HTTP status that the API server answered with, if it answered.
+pub(crate) fn code_of(error: &kube::Error) -> Option<u16> {
+    match error {
+        kube::Error::Api(status) => Some(status.code),
+        kube::Error::UpgradeConnection(kube::client::UpgradeConnectionError::ProtocolSwitch(status)) => {
+            Some(status.as_u16())
+        }
+        _ => None,
+    }
+}
+
+/// The failure of a request on an object of a namespace, which needs this right.
+pub(crate) fn refused(error: &kube::Error, right: Right, name: &str, namespace: &str) -> Failure {
+    let Right { resource, role, .. } = right;
+    let object = if name.is_empty() { resource.to_owned() } else { format!("{resource} {name}") };
+    Failure::error(match (code_of(error), status_of(error)) {
+        (Some(401), _) => {
+            "the API server does not know you (401); sign in again, or choose another --context".to_owned()
+        }
+        // An admission policy or a quota has its own words.
+        (Some(403), Some(status)) if !status.message.contains(&format!("cannot {} resource", right.verb)) => {
+            format!("{object}: {}", one_line(&status.message))
+        }
+        (Some(403), _) => format!(
+            "you may not {right} in namespace {namespace}; ask for the role {role} in that namespace, or for this right alone"
+        ),
+        (Some(404), Some(status)) if status.details.as_ref().is_some_and(|it| it.kind == "namespaces") => {
+            format!("namespace {namespace} does not exist; choose another with -n, or see `kubectl get namespaces`")
+        }
+        (Some(404), _) if right.group == crds::benchmark_run::GROUP && is_without_kind(error) => {
+            "the cluster does not know BenchmarkRuns; install the chart, or choose another --context".to_owned()
+        }
+        (Some(404), _) => {
+            format!(
+                "{object} does not exist in namespace {namespace}; choose another with -n, or see `kubectl get {resource} -A`"
+            )
+        }
+        (Some(_), Some(status)) => format!("{object}: {}", one_line(&status.message)),
+        _ => unreachable(error),
+    })
+}
+
+/// The message of an error on the way to the API server.
+pub(crate) fn unreachable(error: &kube::Error) -> String {
+    match error {
+        kube::Error::SerdeError(cause) => {
+            format!("the API server's answer cannot be read: {cause}; take the plugin of the operator's release")
+        }
+        _ => format!("the API server does not answer: {}; check --context and the network", with_causes(error)),
+    }
+}
+
+/// Whether the API server took the request and did not answer in time.
+pub(crate) fn is_unanswered(error: &kube::Error) -> bool {
+    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |it| it.source());
+    causes.into_iter().any(|it| it.is::<NoAnswer>())
+}
+
+/// Whether no such kind is served, which is not the same as that an object is missing.
+fn is_without_kind(error: &kube::Error) -> bool {
+    status_of(error).is_some_and(|it| it.details.as_ref().is_none_or(|it| it.name.is_empty()))
+}
+
+/// The text of an error and of its causes, on one line.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    one_line(&wording::with_causes(error))
+}

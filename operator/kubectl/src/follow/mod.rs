@@ -1,0 +1,206 @@
+//! [I/O] Follows a run until it has ended: a line for each change, and a line of the launcher's progress while it measures.
+
+mod live;
+mod metrics;
+
+use std::{pin::pin, time::Duration};
+
+use crds::{
+    BenchmarkRun,
+    benchmark_run::GROUP,
+    status::{Condition, ConditionStatus, Phase},
+    wording::one_line,
+};
+use futures::StreamExt as _;
+use kube::{
+    Api, ResourceExt as _,
+    runtime::{
+        WatchStreamExt as _,
+        watcher::{self, Event, watcher},
+    },
+};
+use tokio::time::{Instant, sleep_until};
+
+use crate::{
+    connection::Connection,
+    console::{StatusLine, say},
+    deadline::Deadline,
+    failure::{self, Failure, Right, TIMEOUT},
+};
+use live::{Live, Scrape};
+
+/// Seconds after which the API server ends the watch, and it is requested again. kube notices within five seconds more that a
+/// connection died.
+const WATCH_SECONDS: u32 = 60;
+/// How often the launcher is asked for its progress, where a terminal shows it, and where each answer becomes a line of a log.
+const TERMINAL_INTERVAL: Duration = Duration::from_secs(2);
+const LOG_INTERVAL: Duration = Duration::from_secs(15);
+
+/// Waits for the end of a run, and returns it. `uid`: the run that is meant, where another one could take its name.
+pub(crate) async fn follow(
+    connection: &Connection,
+    name: &str,
+    uid: Option<&str>,
+    deadline: &Deadline,
+) -> Result<BenchmarkRun, Failure> {
+    let namespace = &connection.namespace;
+    let mut line = StatusLine::new();
+    let ended = {
+        let watch = watch(connection, name, uid, &mut line);
+        tokio::select! {
+            done = watch => Some(done),
+            () = deadline.passed() => None,
+            _ = tokio::signal::ctrl_c() => {
+                return Err(Failure::ended(failure::INTERRUPTED, format!(
+                    "no longer following {name}; the run goes on: `kubectl benchwright wait {name} -n {namespace}` follows it again, \
+                     `kubectl patch benchmarkrun {name} -n {namespace} --type merge -p '{{\"spec\":{{\"cancel\":\"Graceful\"}}}}'` ends it"
+                )));
+            }
+        }
+    };
+    line.clear();
+    ended.unwrap_or_else(|| {
+        let limit = deadline.limit();
+        Err(Failure::ended(TIMEOUT, format!(
+            "{name} has not ended within --timeout {limit}; the run goes on: wait again with `kubectl benchwright wait {name} -n {namespace}`, \
+             or give a longer --timeout"
+        )))
+    })
+}
+
+async fn watch(
+    connection: &Connection,
+    name: &str,
+    uid: Option<&str>,
+    line: &mut StatusLine,
+) -> Result<BenchmarkRun, Failure> {
+    let runs: Api<BenchmarkRun> = Api::namespaced(connection.client.clone(), &connection.namespace);
+    let config = watcher::Config::default().fields(&format!("metadata.name={name}")).timeout(WATCH_SECONDS);
+    let mut events = pin!(watcher(runs, config).default_backoff());
+    let mut uid = uid.map(str::to_owned);
+    let (mut shown, mut complained, mut seen) = (String::new(), false, false);
+    let mut live = Live::new(connection);
+    let interval = if line.is_terminal() { TERMINAL_INTERVAL } else { LOG_INTERVAL };
+    let mut next_scrape = Instant::now();
+    loop {
+        let event = tokio::select! {
+            event = events.next() => event,
+            scrape = async { sleep_until(next_scrape).await; live.scrape().await }, if live.is_wanted() => {
+                next_scrape = Instant::now() + interval;
+                match scrape {
+                    Scrape::Progress(text) => line.show(&text),
+                    Scrape::Nothing => {}
+                    Scrape::GaveUp(why) => { line.clear(); say(format_args!("no live progress: {why}")); }
+                }
+                continue;
+            }
+        };
+        let run = match event {
+            Some(Ok(Event::Apply(run) | Event::InitApply(run))) => run,
+            Some(Ok(Event::Delete(_))) => return Err(deleted(name)),
+            Some(Ok(Event::InitDone)) if !seen => return Err(missing(connection, name, uid.is_some())),
+            Some(Ok(Event::Init)) => {
+                seen = false;
+                continue;
+            }
+            Some(Ok(Event::InitDone)) => continue,
+            Some(Err(error)) => {
+                if let Some(failure) = for_good(connection, name, &error) {
+                    return Err(failure);
+                }
+                if !std::mem::replace(&mut complained, true) {
+                    line.clear();
+                    let cause = failure::with_causes(&error);
+                    say(format_args!("the watch of {name} failed, and is tried again: {cause}"));
+                }
+                continue;
+            }
+            None => return Err(Failure::error(format!("the watch of {name} ended; wait again"))),
+        };
+        (seen, complained) = (true, false);
+        let found = run.uid().unwrap_or_default();
+        if uid.get_or_insert_with(|| found.clone()) != &found {
+            return Err(Failure::error(format!(
+                "{name} was deleted, and another run has its name now; give that one's name to `wait` to follow it"
+            )));
+        }
+        let text = described(&run);
+        if text != shown {
+            line.clear();
+            say(&text);
+            shown = text;
+        }
+        if run.is_finished() {
+            return Ok(run);
+        }
+        if is_left_alone(&run) {
+            return Err(Failure::error(format!(
+                "the operator does not go on with {name}, for the reason above; once that is mended, wait again"
+            )));
+        }
+        live.look_at(&run);
+    }
+}
+
+/// Whether the operator cannot begin this generation of the run: then it sets no phase.
+fn is_left_alone(run: &BenchmarkRun) -> bool {
+    let Some(status) = run.status.as_ref().filter(|it| it.phase.is_none()) else { return false };
+    let generation = run.metadata.generation.unwrap_or_default();
+    let is_current = |it: &Condition| it.status == ConditionStatus::True && it.observed_generation == generation;
+    status.conditions.iter().any(|it| it.kind == "Stalled" && is_current(it))
+}
+
+/// Phase and message, as `kubectl describe` has them.
+fn described(run: &BenchmarkRun) -> String {
+    let status = run.status.as_ref();
+    let message = message_of(run);
+    let Some(phase) = status.and_then(|it| it.phase) else {
+        let state = if message.is_empty() { "waits for the operator" } else { &message };
+        return format!("{}: {state}", run.name_any());
+    };
+    let reason = status.map(|it| it.reason.as_str()).unwrap_or_default();
+    let attempt = status.and_then(|it| it.attempts.last()).map(|it| it.number).filter(|it| *it > 1);
+    let attempt = attempt.map(|it| format!(", attempt {it}")).unwrap_or_default();
+    let separator = if message.is_empty() { "" } else { ": " };
+    format!("{}: {}/{reason}{attempt}{separator}{message}", run.name_any(), phase.name())
+}
+
+/// The sentence that says why the run is where it is.
+pub(crate) fn message_of(run: &BenchmarkRun) -> String {
+    let conditions = run.status.iter().flat_map(|it| &it.conditions);
+    let ready = conditions.into_iter().find(|it| it.kind == "Ready");
+    ready.map(|it| one_line(&it.message)).unwrap_or_default()
+}
+
+/// Whether the launcher measures.
+fn is_measuring(run: &BenchmarkRun) -> bool {
+    run.status.as_ref().and_then(|it| it.phase) == Some(Phase::Running)
+}
+
+fn deleted(name: &str) -> Failure {
+    Failure::error(format!("{name} was deleted before it had ended, and has no result; create it again"))
+}
+
+fn missing(connection: &Connection, name: &str, known: bool) -> Failure {
+    if known {
+        return deleted(name);
+    }
+    let namespace = &connection.namespace;
+    Failure::error(format!(
+        "benchmarkrun {name} does not exist in namespace {namespace}; choose another with -n, or see `kubectl get benchmarkruns -A`"
+    ))
+}
+
+/// The failure of a watch that another try would not mend.
+fn for_good(connection: &Connection, name: &str, error: &watcher::Error) -> Option<Failure> {
+    const LIST: Right = Right::new("list", GROUP, "benchmarkruns", "view");
+    const WATCH: Right = Right::new("watch", GROUP, "benchmarkruns", "view");
+    let (error, right) = match error {
+        watcher::Error::InitialListFailed(error) => (error, LIST),
+        watcher::Error::WatchStartFailed(error) | watcher::Error::WatchFailed(error) => (error, WATCH),
+        _ => return None,
+    };
+    let lasting = matches!(error, kube::Error::SerdeError(_) | kube::Error::Auth(_))
+        || matches!(failure::code_of(error), Some(401 | 403 | 404));
+    lasting.then(|| failure::refused(error, right, name, &connection.namespace))
+}

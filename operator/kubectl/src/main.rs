@@ -1,0 +1,81 @@
+//! `kubectl benchwright`: parses the arguments, runs one command, and returns its exit code. kubectl runs every program of the PATH
+//! whose name begins with `kubectl-`.
+
+mod commands;
+mod connection;
+mod console;
+mod deadline;
+mod failure;
+mod follow;
+mod junit_file;
+mod run_file;
+mod table;
+mod time_limit;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use commands::{gate, logs, rerun, run, wait};
+use connection::ConnectionArgs;
+use failure::Failure;
+
+/// Starts runs of the operator in a cluster, follows them, and judges them.
+///
+/// Exit codes of run, rerun, wait and gate: 0 passed, 1 an objective missed, 2 invalid or inconclusive, 3 error, 4 cancelled, 124 not
+/// ended in time. Of a flag that is wrong: 10.
+#[derive(Parser)]
+#[command(name = "kubectl benchwright", bin_name = "kubectl benchwright", version, max_term_width = 110)]
+struct Cli {
+    #[command(flatten)]
+    connection: ConnectionArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Create the run of a file, follow it, and print its figures
+    Run(run::RunArgs),
+    /// Create a run with the spec of an earlier one, follow it, and print its figures
+    Rerun(rerun::RerunArgs),
+    /// Wait for the end of a run, and print its figures
+    Wait(wait::WaitArgs),
+    /// Print the verdict on a run that has ended; the exit code is that of the verdict
+    Gate(gate::GateArgs),
+    /// Print the log of a run's launcher
+    Logs(logs::LogsArgs),
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // clap exits with 2, which means an invalid run.
+        Err(error) => {
+            let code = if error.use_stderr() { crds::ExitCode::Configuration.code() } else { 0 };
+            // The reader may be gone; the exit code remains.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let done = match runtime {
+        Ok(runtime) => runtime.block_on(execute(cli)),
+        Err(error) => Err(Failure::error(format!("the system refused what a process needs: {error}"))),
+    };
+    let code = done.unwrap_or_else(|failure| {
+        console::say(format_args!("kubectl benchwright: {failure}"));
+        failure.code
+    });
+    ExitCode::from(code)
+}
+
+async fn execute(cli: Cli) -> Result<u8, Failure> {
+    let connection = &cli.connection;
+    match cli.command {
+        Command::Run(args) => run::run(&args, connection).await,
+        Command::Rerun(args) => rerun::run(&args, &connection.connect().await?).await,
+        Command::Wait(args) => wait::run(&args, &connection.connect().await?).await,
+        Command::Gate(args) => gate::run(&args, &connection.connect().await?).await,
+        Command::Logs(args) => logs::run(&args, &connection.connect().await?).await,
+    }
+}

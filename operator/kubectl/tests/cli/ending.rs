@@ -1,0 +1,226 @@
+//! Exit codes, tables and JUnit XML of runs that have ended.
+
+use serde_json::{Value, json};
+
+use crate::{
+    plugin::{self, Plugin},
+    runs::{created, ended, objectives, under_way},
+    server::Server,
+};
+
+const OUTCOMES: [(&str, &str, i32); 6] = [
+    ("Passed", "RunSucceeded", 0),
+    ("SLOViolated", "SLOViolated", 1),
+    ("Invalid", "MeasurementInvalid", 2),
+    ("Inconclusive", "SLOInconclusive", 2),
+    ("Error", "TargetUnavailable", 3),
+    ("Cancelled", "Cancelled", 4),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gate_and_wait_have_an_exit_code_for_each_outcome() {
+    let server = Server::start().await;
+    let plugin = Plugin::new(&server);
+    for (outcome, reason, code) in OUTCOMES {
+        server.store(created("chat"), ended(outcome, reason));
+        for command in ["gate", "wait"] {
+            let done = plugin.run(&[command, "chat"]).await;
+            assert_eq!(done.code, Some(code), "{command} {outcome}: {done:?}");
+            let headline = format!(
+                "{outcome}: chat, model llama, target http://gateway.llm-d:80\n{reason}: what the operator says\n"
+            );
+            assert!(done.stdout.starts_with(&headline), "{}", done.stdout);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_figures_of_the_status_are_printed() {
+    let server = Server::start().await;
+    server.store(created("chat"), ended("SLOViolated", "SLOViolated"));
+    let done = Plugin::new(&server).run(&["wait", "chat"]).await;
+    for line in [
+        " TTFT  21ms  32ms  46.65ms",
+        "requests 3000, failed 2, cancelled 0, in 300.1s",
+        "503.6 output tokens/s",
+        " ttft        46.65ms   40ms   NO",
+        " tput          503.6    500  yes",
+        "results: pvc://results/chat-2db482-a1",
+    ] {
+        assert!(done.stdout.contains(line), "{line:?} is not in\n{}", done.stdout);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_has_not_ended_has_no_verdict() {
+    let server = Server::start().await;
+    server.store(created("chat"), under_way("Running", "Measuring", "it sends"));
+    let done = Plugin::new(&server).run(&["gate", "chat"]).await;
+    assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""));
+    assert!(
+        done.stderr.contains("chat has not ended: Running; `kubectl benchwright wait chat -n bench` waits"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn junit_xml_has_the_test_names_of_the_launchers_own() {
+    let server = Server::start().await;
+    let plugin = Plugin::new(&server);
+    let mut run = created("chat");
+    run["spec"]["slo"] = objectives();
+    server.store(run.clone(), ended("SLOViolated", "SLOViolated"));
+    let done = plugin.run(&["gate", "chat", "--junit", "junit.xml"]).await;
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let xml = std::fs::read_to_string(plugin.path("junit.xml")).unwrap();
+    for part in [
+        r#"<testsuite name="chat" tests="3" failures="1" errors="0" skipped="0" timestamp="2026-01-01T00:00:10Z" time="300.1">"#,
+        r#"<testcase classname="chat" name="the measurement is valid"/>"#,
+        r#"name="ttft: p99 of ttft in every stage, max 40ms">"#,
+        r#"<failure type="missed" message="observed 46.65ms, limit 40ms">"#,
+        r#"name="tput: outputTokensPerSecond, min 500"/>"#,
+    ] {
+        assert!(xml.contains(part), "{part} is not in\n{xml}");
+    }
+
+    // A run without a result has its objectives undecided, and is an error.
+    let mut status = ended("Error", "TargetUnavailable");
+    (status["objectives"], status["summary"]) = (json!([]), json!(null));
+    server.store(run, status);
+    let done = plugin.run(&["gate", "chat", "--junit", "junit.xml"]).await;
+    assert_eq!(done.code, Some(3), "{done:?}");
+    let xml = std::fs::read_to_string(plugin.path("junit.xml")).unwrap();
+    assert!(xml.contains(r#"failures="0" errors="3""#), "{xml}");
+
+    let done = plugin.run(&["gate", "chat", "--junit", "no/such/folder/junit.xml"]).await;
+    assert_eq!(done.code, Some(3), "{done:?}");
+    assert!(done.stderr.contains("--junit is no/such/folder/junit.xml, which cannot be written"), "{}", done.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objectives_that_a_full_status_leaves_out_are_no_errors() {
+    let server = Server::start().await;
+    let plugin = Plugin::new(&server);
+    let mut run = created("chat");
+    run["spec"]["slo"] = objectives();
+    let mut check = async |enforcement: &str, status: &Value, counts: &str| {
+        run["spec"]["slo"]["enforcement"] = json!(enforcement);
+        server.store(run.clone(), status.clone());
+        let done = plugin.run(&["gate", "chat", "--junit", "junit.xml"]).await;
+        let xml = std::fs::read_to_string(plugin.path("junit.xml")).unwrap();
+        assert!(xml.contains(&format!(r#"tests="3" {counts}"#)), "{counts} is not in\n{xml}\n{done:?}");
+    };
+    // A run that a backup brought back has its outcome alone.
+    let mut status = ended("Passed", "Restored");
+    (status["objectives"], status["summary"]) = (json!([]), json!(null));
+    check("Fail", &status, r#"failures="0" errors="0" skipped="0""#).await;
+    check("Report", &status, r#"failures="0" errors="0" skipped="2""#).await;
+    // The condition knows of all objectives.
+    let met = json!({
+        "type": "SLOMet", "status": "True", "reason": "SLOMet", "message": "2 of 2 objectives met",
+        "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1,
+    });
+    status["objectivesTruncated"] = json!(true);
+    status["conditions"].as_array_mut().unwrap().push(met);
+    check("Report", &status, r#"failures="0" errors="0" skipped="0""#).await;
+    // The objective that is met was left out. That the other one is missed shows.
+    let mut status = ended("SLOViolated", "SLOViolated");
+    status["objectivesTruncated"] = json!(true);
+    status["objectives"].as_array_mut().unwrap().pop();
+    check("Fail", &status, r#"failures="1" errors="0" skipped="1""#).await;
+    // No row shows the failure.
+    status["objectives"] = json!([]);
+    check("Fail", &status, r#"failures="0" errors="2" skipped="0""#).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_junit_file_that_cannot_be_written_is_told_before_the_run_is_created() {
+    let server = Server::start().await;
+    let plugin = Plugin::new(&server);
+    let file = plugin.file("run.yaml", crate::runs::FILE);
+    server.store(created("old"), ended("Passed", "RunSucceeded"));
+    std::fs::create_dir(plugin.path("folder")).unwrap();
+    for (path, why) in [("no/such/folder/junit.xml", "No such file"), ("folder", "it is a folder")] {
+        for command in [&["run", &file][..], &["rerun", "old"]] {
+            let done = plugin.run(&[command, &["--junit", path]].concat()).await;
+            assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{done:?}");
+            assert!(
+                done.stderr.contains(&format!("--junit is {path}, which cannot be written: {why}")),
+                "{}",
+                done.stderr
+            );
+        }
+    }
+    assert!(server.requests("POST").is_empty(), "{:?}", server.requests("POST"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_junit_file_that_cannot_be_written_leaves_the_verdict() {
+    let server = Server::start().await;
+    let plugin = Plugin::new(&server);
+    // A device that takes no byte, under a name of the test's own.
+    std::os::unix::fs::symlink("/dev/full", plugin.path("full")).unwrap();
+    for (outcome, reason, code) in [("SLOViolated", "SLOViolated", 1), ("Passed", "RunSucceeded", 3)] {
+        server.store(created("chat"), ended(outcome, reason));
+        for command in ["gate", "wait"] {
+            let done = plugin.run(&[command, "chat", "--junit", "full"]).await;
+            assert_eq!(done.code, Some(code), "{done:?}");
+            assert!(done.stdout.starts_with(outcome), "{}", done.stdout);
+            assert!(done.stderr.contains("--junit is full, which cannot be written: No space left"), "{}", done.stderr);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn junit_xml_goes_to_what_is_no_regular_file_and_through_links() {
+    let server = Server::start().await;
+    let plugin = Plugin::new(&server);
+    server.store(created("chat"), ended("Passed", "RunSucceeded"));
+    // A pipe, under a name of the test's own: a plugin with the fault would replace it.
+    std::os::unix::fs::symlink("/dev/stdout", plugin.path("pipe")).unwrap();
+    std::os::unix::fs::symlink("real.xml", plugin.path("link.xml")).unwrap();
+    let done = plugin.run(&["gate", "chat", "--junit", "pipe"]).await;
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.stdout.starts_with("Passed: chat") && done.stdout.ends_with("</testsuites>\n"), "{}", done.stdout);
+    for expected in ["new", "replaced"] {
+        let done = plugin.run(&["gate", "chat", "--junit", "link.xml"]).await;
+        assert_eq!(done.code, Some(0), "{expected}: {done:?}");
+        assert!(std::fs::read_to_string(plugin.path("real.xml")).unwrap().ends_with("</testsuites>\n"));
+    }
+    // Standard output is a file, which holds the verdict already.
+    let verdict = std::fs::File::create(plugin.path("out.txt")).unwrap();
+    let done = plugin::done(plugin.start_into(&["gate", "chat", "--junit", "pipe"], verdict.into())).await;
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let text = std::fs::read_to_string(plugin.path("out.txt")).unwrap();
+    assert!(text.starts_with("Passed: chat") && text.ends_with("</testsuites>\n"), "{text}");
+    for link in ["pipe", "link.xml"] {
+        assert!(plugin.path(link).is_symlink(), "{link} was replaced");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logs_are_those_of_the_newest_attempt() {
+    let server = Server::start().await;
+    let plugin = Plugin::new(&server);
+    server.store(created("chat"), json!({"observedGeneration": 1, "phase": "Pending"}));
+    let done = plugin.run(&["logs", "chat"]).await;
+    assert!(done.code == Some(3) && done.stderr.contains("chat has no attempt yet"), "{done:?}");
+
+    let mut status = under_way("Running", "Measuring", "");
+    status["attempts"] = json!([
+        {"number": 1, "jobName": "chat-a1", "podName": "one", "startTime": "2026-01-01T00:00:00Z"},
+        {"number": 2, "jobName": "chat-a2", "podName": "two", "startTime": "2026-01-01T00:00:00Z"},
+    ]);
+    server.set_status("chat", status);
+    server.set_log("two", &"a line\n".repeat(10_000));
+    let done = plugin.run(&["logs", "chat"]).await;
+    assert_eq!((done.code, done.stdout), (Some(0), "a line\n".repeat(10_000)));
+    let done = plugin.run(&["logs", "chat", "--attempt", "1"]).await;
+    assert!(done.code == Some(3) && done.stderr.contains("pod one of attempt 1 is gone"), "{done:?}");
+    let done = plugin.run(&["logs", "chat", "--attempt", "3"]).await;
+    assert!(done.stderr.contains("--attempt is 3, which chat does not have; it has 1 and 2"), "{done:?}");
+    server.deny("get", "/log");
+    let done = plugin.run(&["logs", "chat"]).await;
+    assert!(done.stderr.contains("you may not get pods/log in namespace bench; ask for the role view"), "{done:?}");
+}

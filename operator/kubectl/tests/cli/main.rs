@@ -1,0 +1,13 @@
+//! The plugin as a process, against an API server of our own on a real socket.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod ending;
+mod following;
+mod plugin;
+mod refusals;
+mod rerun;
+mod runs;
+mod server;
+mod silence;
+mod transcript;
