@@ -1,0 +1,69 @@
+//! The control plane of `e2e/scale/control-plane`: a real API server, controllers and scheduler, and KWOK in place of kubelets.
+//! The operator runs as a process of this machine, so that a test can kill or stop it and read what it uses.
+
+pub mod audit;
+pub mod operator;
+pub mod runs;
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{
+    Api, Client,
+    api::{DeleteParams, PostParams},
+};
+use serde_json::json;
+
+use crate::Cluster;
+
+/// A running control plane.
+#[derive(Clone)]
+pub struct ControlPlane {
+    /// Where it keeps its state.
+    pub folder: PathBuf,
+    /// A client with the administrator's rights.
+    pub client: Client,
+}
+
+impl ControlPlane {
+    /// Connects to the one that `control-plane run` has started.
+    ///
+    /// # Errors
+    /// When there is none, or its API server does not answer.
+    pub async fn connect() -> anyhow::Result<ControlPlane> {
+        let folder = std::env::var_os("BENCHWRIGHT_CONTROL_PLANE");
+        let folder =
+            folder.context("BENCHWRIGHT_CONTROL_PLANE is not set; run this with e2e/scale/control-plane run")?;
+        Ok(ControlPlane { folder: folder.into(), client: Cluster::connect().await?.client })
+    }
+
+    /// Creates a namespace of this name.
+    ///
+    /// # Errors
+    /// The API server's error.
+    pub async fn create_namespace(&self, name: &str) -> anyhow::Result<()> {
+        let namespace = serde_json::from_value(json!({"metadata": {"name": name}}))?;
+        let all: Api<Namespace> = Api::all(self.client.clone());
+        all.create(&PostParams::default(), &namespace).await?;
+        // Pods need its default service account, which comes a moment later.
+        for _ in 0..300 {
+            let accounts: Api<k8s_openapi::api::core::v1::ServiceAccount> = Api::namespaced(self.client.clone(), name);
+            if accounts.get_opt("default").await?.is_some() {
+                return Ok(());
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        anyhow::bail!("namespace {name} has no default service account after 30 s")
+    }
+
+    /// Deletes a namespace, without waiting for its end.
+    ///
+    /// # Errors
+    /// The API server's error.
+    pub async fn delete_namespace(&self, name: &str) -> anyhow::Result<()> {
+        let all: Api<Namespace> = Api::all(self.client.clone());
+        all.delete(name, &DeleteParams::background()).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,177 @@
+//! The operator as a process of this machine.
+
+use std::{net::TcpListener, path::PathBuf, process::Stdio, time::Duration};
+
+use anyhow::{Context as _, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    process::{Child, Command},
+    time::{Instant, sleep, timeout},
+};
+
+use super::ControlPlane;
+
+/// How long an answer of the admin server may take.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+/// Linux counts CPU time for user space in hundredths of a second.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// A process of the operator. It is killed when this is dropped.
+pub struct Operator {
+    child: Child,
+    pid: u32,
+    port: u16,
+}
+
+/// What a process holds in memory, in KiB.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// Resident now.
+    pub resident: u64,
+    /// Resident at most since its start.
+    pub peak: u64,
+}
+
+/// The binary under test: that of `OPERATOR`.
+///
+/// # Errors
+/// When `OPERATOR` is not set.
+pub fn binary() -> anyhow::Result<PathBuf> {
+    let path = std::env::var_os("OPERATOR").context("OPERATOR is not set; name the binary of the operator")?;
+    Ok(path.into())
+}
+
+/// The flag by which a lone operator elects no leader, where this binary has one.
+///
+/// # Errors
+/// When the binary does not start.
+pub fn alone() -> anyhow::Result<Vec<String>> {
+    let help = std::process::Command::new(binary()?).arg("--help").output()?;
+    let flag = "--no-leader-election";
+    let known = String::from_utf8_lossy(&help.stdout).contains(flag);
+    Ok(known.then(|| flag.to_owned()).into_iter().collect())
+}
+
+impl Operator {
+    /// Starts the operator with the rights of a certificate, `operator-a` or `operator-b`. Its log is appended to
+    /// `log/<log>` of the control plane.
+    ///
+    /// # Errors
+    /// When the binary does not start.
+    pub fn start(plane: &ControlPlane, user: &str, log: &str, flags: &[String]) -> anyhow::Result<Operator> {
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let log = std::fs::File::options().create(true).append(true).open(plane.folder.join("log").join(log))?;
+        let child = Command::new(binary()?)
+            .args(["--launcher-image", "localhost/benchwright:scale"])
+            .args(["--admin-address", &format!("127.0.0.1:{port}")])
+            .args(flags)
+            .env("KUBECONFIG", plane.folder.join(format!("{user}.kubeconfig")))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .kill_on_drop(true)
+            .spawn()?;
+        let pid = child.id().context("a process that has just started has an id")?;
+        Ok(Operator { child, pid, port })
+    }
+
+    /// Answer and status code of a path of the admin server.
+    ///
+    /// # Errors
+    /// When it does not answer within ten seconds.
+    pub async fn get(&self, path: &str) -> anyhow::Result<(u16, String)> {
+        let answer = async {
+            let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await?;
+            stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes()).await?;
+            let mut text = String::new();
+            stream.read_to_string(&mut text).await?;
+            let code = text.split(' ').nth(1).and_then(|it| it.parse().ok()).context("no HTTP status")?;
+            let body = text.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default();
+            anyhow::Ok((code, body))
+        };
+        timeout(ANSWER_LIMIT, answer).await?
+    }
+
+    /// The sum of all series of a metric that begin with this text; 0 where there are none.
+    ///
+    /// # Errors
+    /// When the admin server does not answer.
+    pub async fn metric(&self, series: &str) -> anyhow::Result<f64> {
+        let (_, text) = self.get("/metrics").await?;
+        let lines = text.lines().filter(|it| it.starts_with(series));
+        Ok(lines.filter_map(|it| it.rsplit(' ').next()?.parse::<f64>().ok()).sum())
+    }
+
+    /// Waits until `/readyz` answers 200.
+    ///
+    /// # Errors
+    /// When that takes longer than `limit`, or the process ends.
+    pub async fn wait_ready(&mut self, limit: Duration) -> anyhow::Result<()> {
+        let deadline = Instant::now() + limit;
+        loop {
+            if matches!(self.get("/readyz").await, Ok((200, _))) {
+                return Ok(());
+            }
+            if let Some(status) = self.child.try_wait()? {
+                bail!("the operator ended with {status}");
+            }
+            if Instant::now() > deadline {
+                bail!("the operator is not ready after {limit:?}");
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// What it holds in memory.
+    ///
+    /// # Errors
+    /// When the process has ended.
+    pub fn memory(&self) -> anyhow::Result<Memory> {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.pid))?;
+        let value = |name: &str| {
+            let line = text.lines().find_map(|it| it.strip_prefix(name));
+            line.and_then(|it| it.trim_end_matches("kB").trim().parse::<u64>().ok()).context("no such line in /proc")
+        };
+        Ok(Memory { resident: value("VmRSS:")?, peak: value("VmHWM:")? })
+    }
+
+    /// The CPU time of the process so far, in seconds.
+    ///
+    /// # Errors
+    /// When the process has ended.
+    pub fn cpu_seconds(&self) -> anyhow::Result<f64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
+        // The name in parentheses may hold spaces; user and system time are fields 14 and 15 of all.
+        let (_, fields) = text.rsplit_once(')').context("no process name in /proc")?;
+        let mut fields = fields.split_whitespace().skip(11).map(str::parse::<f64>);
+        let [user, system] = [fields.next().context("no user time")??, fields.next().context("no system time")??];
+        Ok((user + system) / TICKS_PER_SECOND)
+    }
+
+    /// Sends a signal.
+    ///
+    /// # Errors
+    /// When the process has ended.
+    pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+        let pid = Pid::from_raw(i32::try_from(self.pid)?).context("0 is no process")?;
+        Ok(kill_process(pid, signal)?)
+    }
+
+    /// Ends the process at once, and waits for its end.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub async fn kill(mut self) -> anyhow::Result<()> {
+        Ok(self.child.kill().await?)
+    }
+
+    /// Waits for the end of the process, and returns its exit code.
+    ///
+    /// # Errors
+    /// When it takes longer than `limit`.
+    pub async fn wait_end(&mut self, limit: Duration) -> anyhow::Result<Option<i32>> {
+        Ok(timeout(limit, self.child.wait()).await.context("the operator does not end")??.code())
+    }
+}
