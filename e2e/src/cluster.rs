@@ -1,6 +1,6 @@
 //! The cluster, with the operator installed by its chart.
 
-use std::time::UNIX_EPOCH;
+use std::{path::Path, time::UNIX_EPOCH};
 
 use anyhow::Context;
 use kube::{Client, Config, config::Kubeconfig};
@@ -62,7 +62,12 @@ impl Cluster {
 
 /// The image under test, as repository and tag.
 pub fn image() -> (String, String) {
-    let image = std::env::var("E2E_IMAGE").unwrap_or_else(|_| "localhost/benchwright:dev".into());
+    image_of("E2E_IMAGE", "localhost/benchwright:dev")
+}
+
+/// The image that a variable names, as repository and tag.
+pub fn image_of(variable: &str, default: &str) -> (String, String) {
+    let image = std::env::var(variable).unwrap_or_else(|_| default.into());
     match image.rsplit_once(':') {
         // A colon before a slash is the port of a registry.
         Some((repository, tag)) if !tag.contains('/') => (repository.to_owned(), tag.to_owned()),
@@ -75,18 +80,25 @@ pub fn image() -> (String, String) {
 /// # Errors
 /// The output of helm.
 pub fn install(values: &[&str]) -> anyhow::Result<()> {
-    let (repository, tag) = image();
-    let chart = tools::repository().join("charts/benchwright");
-    let chart = chart.to_str().context("the repository's path is no UTF-8")?;
-    let repository = format!("image.repository={repository}");
-    let tag = format!("image.tag={tag}");
     // The image's tag does not change with its content. A changed annotation makes the Deployment create a new pod.
     let archive = std::fs::metadata(tools::repository().join("target/image/benchwright.tar"));
     let changed = archive.and_then(|it| it.modified()).ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
-    let built = format!("podAnnotations.built={}s", changed.unwrap_or_default().as_secs());
+    let built = format!("podAnnotations.built=at-{}", changed.unwrap_or_default().as_secs());
+    install_release(&tools::repository().join("charts/benchwright"), image(), &[&[built.as_str()], values].concat())
+}
+
+/// Installs or upgrades to the chart in a folder, with an image and further `--set` values.
+///
+/// # Errors
+/// The output of helm.
+pub fn install_release(chart: &Path, (repository, tag): (String, String), values: &[&str]) -> anyhow::Result<()> {
+    let chart = chart.to_str().context("the path of the chart is no UTF-8")?;
+    let repository = format!("image.repository={repository}");
+    let tag = format!("image.tag={tag}");
     let mut arguments = vec!["upgrade", "--install", RELEASE, chart, "--namespace", SYSTEM_NAMESPACE];
     arguments.extend(["--create-namespace", "--wait", "--timeout", "120s", "--set", &repository, "--set", &tag]);
-    arguments.extend(["--set-string", &built]);
+    // Several runs share the few CPUs of a test machine.
+    arguments.extend(["--set", "launcher.resources.requests.cpu=100m"]);
     for value in values {
         arguments.extend(["--set", value]);
     }

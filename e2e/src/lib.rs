@@ -3,10 +3,16 @@
 //! The cluster is the one of `KUBECONFIG`, or else the one that `make cluster` started. Nothing here is mocked.
 
 pub mod cluster;
+pub mod control_plane;
+pub mod model_server;
 pub mod namespace;
+pub mod outage;
+pub mod processes;
+pub mod random_runs;
 pub mod tools;
 
 pub use cluster::Cluster;
+pub use model_server::ModelServer;
 pub use namespace::Namespace;
 
 /// A part of a spec that switches off the rules on the launcher itself: on a busy test machine it may be late.

@@ -197,31 +197,49 @@ impl Namespace {
         Ok(self.api::<Pod>().list(&of_run).await?.items)
     }
 
+    /// Runs a shell script as root in a pod that mounts a claim at /data, and returns what it printed.
+    ///
+    /// # Errors
+    /// When the pod does not succeed within 90 seconds.
+    pub async fn shell_on_claim(&self, claim: &str, script: &str) -> anyhow::Result<String> {
+        self.print_from_pod(json!({
+            "restartPolicy": "Never",
+            "containers": [{
+                "name": "shell", "image": "localhost/busybox:1", "command": ["sh", "-c", script],
+                "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+            }],
+            "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}],
+        }))
+        .await
+    }
+
     /// Runs the launcher image with arguments in a pod that mounts a claim at /results, and returns what it printed.
     ///
     /// # Errors
-    /// When the pod does not succeed within a minute.
+    /// When the pod does not succeed within 90 seconds.
     pub async fn print_from_claim(&self, claim: &str, arguments: &[&str]) -> anyhow::Result<String> {
         let (repository, tag) = image();
-        let pod: Pod = serde_json::from_value(json!({
-            "metadata": {"generateName": "reader-"},
-            "spec": {
-                "restartPolicy": "Never",
-                "automountServiceAccountToken": false,
-                "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "fsGroup": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
-                "containers": [{
-                    "name": "reader", "image": format!("{repository}:{tag}"), "args": arguments,
-                    "securityContext": {"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]}},
-                    "volumeMounts": [{"name": "results", "mountPath": "/results", "readOnly": true}],
-                }],
-                "volumes": [{"name": "results", "persistentVolumeClaim": {"claimName": claim, "readOnly": true}}],
-            },
-        }))?;
+        self.print_from_pod(json!({
+            "restartPolicy": "Never",
+            "automountServiceAccountToken": false,
+            "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "fsGroup": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [{
+                "name": "reader", "image": format!("{repository}:{tag}"), "args": arguments,
+                "securityContext": {"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]}},
+                "volumeMounts": [{"name": "results", "mountPath": "/results", "readOnly": true}],
+            }],
+            "volumes": [{"name": "results", "persistentVolumeClaim": {"claimName": claim, "readOnly": true}}],
+        }))
+        .await
+    }
+
+    async fn print_from_pod(&self, spec: serde_json::Value) -> anyhow::Result<String> {
+        let pod: Pod = serde_json::from_value(json!({"metadata": {"generateName": "reader-"}, "spec": spec}))?;
         let pods: Api<Pod> = self.api();
         let name =
             pods.create(&PostParams::default(), &pod).await?.metadata.name.context("a created pod has a name")?;
         let phase = self
-            .until("the end of the reader pod", Duration::from_secs(60), || async {
+            .until("the end of the reader pod", Duration::from_secs(90), || async {
                 let phase = pods.get(&name).await?.status.and_then(|it| it.phase);
                 Ok(phase.filter(|it| it == "Succeeded" || it == "Failed"))
             })

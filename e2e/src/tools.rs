@@ -1,6 +1,8 @@
 //! Commands that a user would type: helm, kubectl and `e2e/cluster/cluster`.
 
 use std::{
+    fs::File,
+    io::{Seek as _, Write as _},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -44,6 +46,45 @@ pub fn helm(arguments: &[&str]) -> anyhow::Result<String> {
 /// When its exit code is not 0; the error shows what it printed.
 pub fn kubectl(arguments: &[&str]) -> anyhow::Result<String> {
     run(Command::new(built_or_installed("kubectl")).args(arguments).env("KUBECONFIG", kubeconfig()))
+}
+
+/// Evaluates the rules of the definition with the API server's own code: a line of JSON for each line of `objects`.
+///
+/// # Errors
+/// When its exit code is not 0; the error shows what it printed.
+pub fn rule_cost(objects: &str) -> anyhow::Result<String> {
+    let definition = repository().join("charts/benchwright/files/benchmarkruns.yaml");
+    run(Command::new(built_or_installed("rule-cost")).arg(definition).stdin(input(objects)?))
+}
+
+/// Asks kstatus, Argo CD and Flux, by their own code and with the files of `examples/gitops`, what they make of objects: a line of
+/// JSON for each line of `objects`.
+///
+/// # Errors
+/// When its exit code is not 0; the error shows what it printed.
+pub fn gitops_health(objects: &str) -> anyhow::Result<String> {
+    let files = ["argocd-cm.yaml", "flux.yaml"].map(|it| repository().join("examples/gitops").join(it));
+    run(Command::new(built_or_installed("gitops-health")).args(files).stdin(input(objects)?))
+}
+
+fn input(text: &str) -> anyhow::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// Runs promtool, Prometheus's own checker: the cluster's own build if there is one.
+///
+/// # Errors
+/// When its exit code is not 0; the error shows what it printed.
+pub fn promtool(arguments: &[&str]) -> anyhow::Result<String> {
+    run(Command::new(built_or_installed("promtool")).args(arguments))
+}
+
+/// The folder with the definitions of the Prometheus Operator that the chart needs; `None` where they are not built.
+pub fn prometheus_definitions() -> Option<PathBuf> {
+    Some(cluster_folder().join("parts/prometheus-crds")).filter(|it| it.exists())
 }
 
 fn built_or_installed(name: &str) -> PathBuf {

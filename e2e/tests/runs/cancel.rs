@@ -1,11 +1,15 @@
 //! Runs that a user cancels, suspends or takes the Job from.
 
-use crds::{Outcome, status::Phase};
-use e2e::{Cluster, Namespace};
+use std::time::Duration;
+
+use anyhow::Context;
+use crds::{BenchmarkRunStatus, Outcome, status::Phase};
+use e2e::{Cluster, ModelServer, Namespace};
 use k8s_openapi::api::batch::v1::Job;
 use kube::api::DeleteParams;
+use tokio::time::Instant;
 
-use crate::{SOON, simulated};
+use crate::{SOON, against, simulated};
 
 const NO_STORAGE: &str = "storage: {none: {}}";
 
@@ -20,7 +24,21 @@ async fn running(purpose: &str, more: &str) -> anyhow::Result<Namespace> {
 #[ignore = "needs a cluster: make e2e"]
 async fn a_graceful_cancel_keeps_the_partial_figures() -> anyhow::Result<()> {
     let namespace = running("graceful", NO_STORAGE).await?;
-    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    let pod = namespace
+        .pods("chat")
+        .await?
+        .into_iter()
+        .find_map(|it| it.metadata.name)
+        .context("a run that measures has a pod")?;
+    let progress = format!("/api/v1/namespaces/{}/pods/{pod}:8080/proxy/metrics", namespace.name);
+    namespace
+        .until("a request that succeeded", SOON, || async {
+            let text = namespace.client.request_text(http::Request::get(&progress).body(Vec::new())?).await?;
+            let ended =
+                text.lines().find(|it| it.starts_with("benchwright_requests_ended_total{outcome=\"succeeded\"}"));
+            Ok(ended.filter(|it| !it.ends_with(" 0")).map(drop))
+        })
+        .await?;
     namespace.patch_run("chat", "cancel: Graceful").await?;
     let status = namespace.wait_finished("chat", SOON).await?;
     assert_eq!((status.phase, status.outcome), (Some(Phase::Cancelled), Some(Outcome::Cancelled)), "{status:?}");
@@ -45,6 +63,76 @@ async fn an_immediate_cancel_ends_the_pod_at_once() -> anyhow::Result<()> {
     namespace
         .until("the end of the pod", SOON, || async { Ok(namespace.pods("chat").await?.is_empty().then_some(())) })
         .await
+}
+
+/// From the cancel on, the longest time in which the server may still get new requests: a second, trebled for a busy machine.
+const STILL_SENT: Duration = Duration::from_secs(3);
+/// The time for the operator and the kubelet beside the launcher's grace period.
+const BESIDE_GRACE: Duration = Duration::from_secs(5);
+const GRACE_SECONDS: u32 = 15;
+// A server whose answers never end is not ready for a generation.
+const TARGET: &str = "{serviceRef: {name: server}, readiness: {probe: Models}}";
+
+/// Cancels a run at a server whose answers `arguments` decide, and returns its status. The run has to end within `limit`.
+async fn assert_cancelled_within(
+    purpose: &str,
+    arguments: &[&str],
+    cancel: &str,
+    limit: Duration,
+) -> anyhow::Result<BenchmarkRunStatus> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, purpose).await?;
+    let server = ModelServer::start(&namespace, "server", arguments).await?;
+    let more = format!("{NO_STORAGE}\nexecution: {{gracePeriodSeconds: {GRACE_SECONDS}}}");
+    namespace.create_run("chat", &against(TARGET, 20.0, 600, &more)).await?;
+    let load = "a load at the server";
+    namespace.until(load, SOON, || async { Ok((server.requests().await? >= 40.0).then_some(())) }).await?;
+
+    let cancelled = Instant::now();
+    namespace.patch_run("chat", &format!("cancel: {cancel}")).await?;
+    let (mut count, mut last_sent) = (0.0, Duration::ZERO);
+    let (mut status, mut ended) = (None, Duration::ZERO);
+    // A request that leaves late is seen until the pod is gone.
+    while status.is_none() || !namespace.pods("chat").await?.is_empty() {
+        let requests = server.requests().await?;
+        if requests > count {
+            (count, last_sent) = (requests, cancelled.elapsed());
+        }
+        if status.is_none() {
+            status = Some(namespace.status("chat").await?).filter(|it| it.phase.is_some_and(Phase::is_terminal));
+            ended = cancelled.elapsed();
+        }
+        assert!(cancelled.elapsed() < SOON, "neither run nor pod ended: {:?}", namespace.status("chat").await?);
+    }
+    println!("cancel: {cancel}, {arguments:?}: the last request after {last_sent:?}, the run's end after {ended:?}");
+    let status = status.context("the loop ends with a status")?;
+    assert_eq!(status.phase, Some(Phase::Cancelled), "{status:?}");
+    assert!(last_sent <= STILL_SENT && ended <= limit, "last request {last_sent:?}, end {ended:?}, {status:?}");
+    Ok(status)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_graceful_cancel_ends_within_the_grace_period_with_partial_figures() -> anyhow::Result<()> {
+    let limit = Duration::from_secs(GRACE_SECONDS.into()) + BESIDE_GRACE;
+    // A server that answers, and one whose answers never end.
+    let (drained, cut) = tokio::join!(
+        assert_cancelled_within("drained", &[], "Graceful", limit),
+        assert_cancelled_within("cut", &["--stall-after-tokens", "2"], "Graceful", limit),
+    );
+    let (drained, cut) = (drained?, cut?);
+    assert!(drained.partial && cut.partial, "{drained:?}\n{cut:?}");
+    let figures = drained.summary.as_ref().context("a run that drained has figures")?;
+    assert!(figures.requests >= 40 && figures.failed == 0, "{figures:?}");
+    assert!(cut.summary.is_some_and(|it| it.cancelled >= 40), "the requests that had no answer are not counted");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn an_immediate_cancel_ends_within_five_seconds() -> anyhow::Result<()> {
+    let status = assert_cancelled_within("at-once", &[], "Immediate", BESIDE_GRACE).await?;
+    assert_eq!(status.reason, "Cancelled", "{status:?}");
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,47 +3,30 @@
 
 use anyhow::Context;
 use crds::Outcome;
-use e2e::{Cluster, Namespace, PATIENT, cluster::image, tools};
+use e2e::{Cluster, Namespace, PATIENT, model_server, tools};
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
 use kube::api::{ListParams, PostParams};
 use serde_json::json;
 
 use crate::{SOON, profile};
 
-/// Two simulator pods under the label that the InferencePool selects.
-fn model_servers() -> anyhow::Result<Deployment> {
-    let (repository, tag) = image();
+/// Starts the data path, with two simulator pods under the label that the InferencePool selects, and waits until all of it is ready.
+pub async fn start(namespace: &Namespace) -> anyhow::Result<()> {
     let labels = json!({"app": "llm-d-model-server"});
-    Ok(serde_json::from_value(json!({
+    let model_servers: Deployment = serde_json::from_value(json!({
         "metadata": {"name": "model-server"},
         "spec": {
             "replicas": 2,
             "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {
-                    "automountServiceAccountToken": false,
-                    "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
-                    "containers": [{
-                        "name": "sim", "image": format!("{repository}:{tag}"),
-                        "args": ["sim", "--host", "0.0.0.0", "--port", "8000", "--model", "llm-d/sim"],
-                        "ports": [{"containerPort": 8000}],
-                        "readinessProbe": {"httpGet": {"path": "/health", "port": 8000}, "periodSeconds": 1},
-                        "securityContext": {"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]}},
-                    }],
-                },
-            },
+            "template": {"metadata": {"labels": labels}, "spec": model_server::pod_spec(&["--model", "llm-d/sim"])},
         },
-    }))?)
-}
-
-/// Number of finished requests by a model server's metrics, read through the API server's proxy.
-async fn finished_requests(namespace: &Namespace, pod: &str) -> anyhow::Result<f64> {
-    let path = format!("/api/v1/namespaces/{}/pods/{pod}:8000/proxy/metrics", namespace.name);
-    let request = http::Request::get(path).body(Vec::new())?;
-    let text = namespace.client.request_text(request).await?;
-    let counts = text.lines().filter(|it| it.starts_with("vllm:request_success_total{"));
-    counts.map(|it| Ok(it.rsplit(' ').next().context("a metric line has a value")?.parse::<f64>()?)).sum()
+    }))?;
+    namespace.api::<Deployment>().create(&PostParams::default(), &model_servers).await?;
+    let manifests = tools::repository().join("e2e/cluster/llm-d");
+    let manifests = manifests.to_str().context("the repository's path is no UTF-8")?;
+    tools::kubectl(&["apply", "--namespace", &namespace.name, "-f", manifests])?;
+    let wait = ["deployment", "--all", "--for=condition=Available", "--timeout=120s"];
+    tools::kubectl(&[["wait", "--namespace", namespace.name.as_str()].as_slice(), &wait].concat()).map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -51,19 +34,7 @@ async fn finished_requests(namespace: &Namespace, pod: &str) -> anyhow::Result<f
 async fn a_run_through_the_gateway_reaches_both_model_servers() -> anyhow::Result<()> {
     let cluster = Cluster::with_operator().await?;
     let namespace = Namespace::new(&cluster, "llm-d").await?;
-    namespace.api::<Deployment>().create(&PostParams::default(), &model_servers()?).await?;
-    let manifests = tools::repository().join("e2e/cluster/llm-d");
-    let manifests = manifests.to_str().context("the repository's path is no UTF-8")?;
-    tools::kubectl(&["apply", "--namespace", &namespace.name, "-f", manifests])?;
-    tools::kubectl(&[
-        "wait",
-        "--namespace",
-        &namespace.name,
-        "deployment",
-        "--all",
-        "--for=condition=Available",
-        "--timeout=120s",
-    ])?;
+    start(&namespace).await?;
 
     let profile = serde_json::to_string(&profile(20.0, 6))?;
     let spec = format!(
@@ -78,7 +49,8 @@ async fn a_run_through_the_gateway_reaches_both_model_servers() -> anyhow::Resul
     let mut served = Vec::new();
     for pod in servers {
         let name = pod.metadata.name.context("a pod has a name")?;
-        served.push((finished_requests(&namespace, &name).await?, name));
+        let finished = model_server::metric(&namespace.client, &namespace.name, &name, "vllm:request_success_total");
+        served.push((finished.await?, name));
     }
     println!("requests finished by each model server: {served:?}");
     assert_eq!(served.len(), 2);

@@ -4,11 +4,18 @@ mod admission;
 mod cancel;
 mod failures;
 mod forgery;
+mod gitops;
 mod llm_d;
 mod loadgen;
 mod objectives;
+mod refusals;
 mod repeats;
+mod restricted;
+mod secrets;
 mod success;
+mod targets;
+mod tenancy;
+mod validity;
 
 use std::time::Duration;
 
@@ -29,6 +36,11 @@ fn profile(rate: f64, seconds: u32) -> String {
 
 /// The spec of a run against the embedded simulator; `more` holds further lines of the spec.
 fn simulated(rate: f64, seconds: u32, more: &str) -> String {
+    against("{simulator: {}}", rate, seconds, more)
+}
+
+/// The spec of a run against a target, whose YAML is given.
+fn against(target: &str, rate: f64, seconds: u32, more: &str) -> String {
     let profile = serde_json::to_string(&profile(rate, seconds)).expect("a text serializes");
-    format!("target: {{simulator: {{}}}}\nprofile: {{inline: {profile}}}\n{PATIENT}\n{more}\n")
+    format!("target: {target}\nprofile: {{inline: {profile}}}\n{PATIENT}\n{more}\n")
 }

@@ -41,6 +41,12 @@ async fn a_run_that_misses_an_objective_fails_with_its_figures_and_names_it() ->
     let (header, row) = (columns.next().context("a header")?, columns.next().context("a row")?);
     assert!(header.contains(&"SLO") && row.contains(&"SLOViolated") && row.contains(&"False"), "{table}");
 
+    let wide = tools::kubectl(&["get", "benchmarkruns", "--output", "wide", "--namespace", &namespace.name])?;
+    let ready = status.conditions.iter().find(|it| it.kind == "Ready").context("a condition Ready")?;
+    // kubectl prints the first line.
+    let message = ready.message.lines().next().context("a message")?;
+    assert!(wide.contains("MESSAGE") && wide.contains(message), "{wide}\n{ready:?}");
+
     let job = &status.attempts.last().context("a run that ended has an attempt")?.job_name;
     let folder = format!("/results/{job}");
     let junit = namespace.print_from_claim("results", &["show", &folder, "--file", "junit.xml"]).await?;

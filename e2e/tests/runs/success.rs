@@ -3,11 +3,12 @@
 use anyhow::Context;
 use crds::{
     BenchmarkRun, Outcome,
+    benchmark_run::MAX_GENERATE_NAME_BYTES,
     status::{Columns, Phase},
 };
 use e2e::{Cluster, Namespace, PATIENT, tools};
-use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod};
-use kube::api::{DeleteParams, LogParams, PostParams};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim};
+use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 
 use crate::{SOON, simulated};
@@ -44,13 +45,27 @@ async fn an_applied_run_succeeds_and_its_figures_are_those_of_its_report() -> an
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
-async fn a_namespace_with_restricted_pod_security_needs_nothing_set() -> anyhow::Result<()> {
-    let labels =
-        [("pod-security.kubernetes.io/enforce", "restricted"), ("pod-security.kubernetes.io/warn", "restricted")];
-    let namespace = Namespace::labelled(&Cluster::with_operator().await?, "restricted", &labels).await?;
-    namespace.create_run("chat", &simulated(10.0, 3, CLAIM)).await?;
-    let status = namespace.wait_finished("chat", SOON).await?;
+async fn the_longest_name_that_the_api_server_makes_is_one_of_a_run() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "generated").await?;
+    let spec: serde_json::Value = serde_saphyr::from_str(&simulated(5.0, 2, "storage: {none: {}}"))?;
+    let create = |length: usize| {
+        let run = json!({
+            "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun",
+            "metadata": {"generateName": "c".repeat(length)}, "spec": spec,
+        });
+        let file = tempfile::NamedTempFile::new()?;
+        std::fs::write(file.path(), run.to_string())?;
+        let path = file.path().to_str().context("the temporary folder's path is no UTF-8")?;
+        tools::kubectl(&["create", "--namespace", &namespace.name, "--output", "name", "--filename", path])
+    };
+    let made = create(MAX_GENERATE_NAME_BYTES)?;
+    let name = made.trim().strip_prefix("benchmarkrun.benchwright.dev/").context("kubectl prints the name")?;
+    let status = namespace.wait_finished(name, SOON).await?;
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+    let job = &status.attempts.last().context("a run that ended has an attempt")?.job_name;
+    assert!(job.starts_with(&format!("{name}-")) && job.ends_with("-a1"), "{job} of {name}");
+    let refused = create(MAX_GENERATE_NAME_BYTES + 1).err().context("a name of 47 letters is accepted")?;
+    assert!(format!("{refused:?}").contains("metadata.name must be at most 46"), "{refused:?}");
     Ok(())
 }
 
@@ -66,6 +81,19 @@ async fn a_run_that_is_made_again_at_once_does_not_meet_its_namesake() -> anyhow
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
     assert_eq!(status.summary.map(|it| it.requests), Some(30), "it measured the load of its namesake");
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_run_is_deleted_when_the_time_that_it_names_has_passed() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "cleanup").await?;
+    let cleanup = "storage: {none: {}}\ncleanup: {run: {afterSuccessSeconds: 1}}";
+    namespace.create_run("chat", &simulated(10.0, 2, cleanup)).await?;
+    let runs = namespace.api::<BenchmarkRun>();
+    let gone = || async { Ok(runs.get_opt("chat").await?.is_none().then_some(())) };
+    namespace.until("the deletion of the run", SOON, gone).await?;
+    let no_jobs = || async { Ok(namespace.jobs().await?.is_empty().then_some(())) };
+    namespace.until("the deletion of its Jobs", SOON, no_jobs).await
 }
 
 /// The run's own data in the report of its results folder.
@@ -124,39 +152,16 @@ async fn a_trace_on_a_claim_is_replayed_and_left_as_it_is() -> anyhow::Result<()
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
     });
     namespace.api::<PersistentVolumeClaim>().create(&PostParams::default(), &serde_json::from_value(claim)?).await?;
-    let pods = namespace.api::<Pod>();
-    // The output of a shell in a pod that mounts the claim.
-    let on_claim = async |name: &str, script: &str| -> anyhow::Result<String> {
-        let pod = json!({
-            "metadata": {"name": name},
-            "spec": {
-                "restartPolicy": "Never",
-                "containers": [{
-                    "name": "shell", "image": "localhost/busybox:1", "command": ["sh", "-c", script],
-                    "env": [{"name": "TRACE", "value": trace()}],
-                    "volumeMounts": [{"name": "data", "mountPath": "/data"}],
-                }],
-                "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "datasets"}}],
-            },
-        });
-        pods.create(&PostParams::default(), &serde_json::from_value(pod)?).await?;
-        namespace
-            .until("the end of a pod on the claim", SOON, || async {
-                let phase = pods.get(name).await?.status.and_then(|it| it.phase);
-                Ok(phase.filter(|it| it == "Succeeded").map(drop))
-            })
-            .await?;
-        Ok(pods.logs(name, &LogParams::default()).await?)
-    };
     let look = "stat -c '%u %g %a' /data /data/prod.csv";
     // The files belong to root, as other users' files may.
-    let before = on_claim("writer", &format!("printf %s \"$TRACE\" > /data/prod.csv && {look}")).await?;
+    let write = format!("printf %s '{}' > /data/prod.csv && {look}", trace());
+    let before = namespace.shell_on_claim("datasets", &write).await?;
     assert!(before.starts_with("0 0 ") && before.lines().count() == 2, "{before}");
     namespace.create_run("replay", &replay("/data/datasets/prod.csv", "{claim: {claimName: datasets}}")?).await?;
     let status = namespace.wait_finished("replay", SOON).await?;
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
     assert_eq!(status.summary.map(|it| (it.requests, it.failed)), Some((12, 0)));
-    assert_eq!(on_claim("reader", look).await?, before, "owner, group or mode has changed");
+    assert_eq!(namespace.shell_on_claim("datasets", look).await?, before, "owner, group or mode has changed");
     Ok(())
 }
 

@@ -1,0 +1,62 @@
+//! The processes of a pod as the node's kernel sees them. Only where the node is this machine: on our own cluster, as root.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context;
+
+/// A process of a pod.
+pub struct Process(PathBuf);
+
+impl Process {
+    /// The first process of a pod's container that is not the pause container's.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn of_pod(uid: &str) -> anyhow::Result<Process> {
+        let all = fs::read_dir("/proc")?.flatten().map(|it| it.path());
+        let of_pod = all.filter(|it| {
+            let read = |name: &str| fs::read_to_string(it.join(name)).unwrap_or_default();
+            read("cgroup").contains(&format!("pod{uid}")) && !read("comm").starts_with("pause")
+        });
+        of_pod.map(Process).next().with_context(|| format!("the pod {uid} has no process on this machine"))
+    }
+
+    /// The value of a field of `/proc/PID/status`.
+    ///
+    /// # Errors
+    /// When the process has ended.
+    pub fn status(&self, field: &str) -> anyhow::Result<String> {
+        let status = fs::read_to_string(self.0.join("status"))?;
+        let value = status.lines().find_map(|it| it.strip_prefix(field)?.strip_prefix(':'));
+        Ok(value.context("the kernel has no such field")?.trim().to_owned())
+    }
+
+    /// Whether the process has a file.
+    pub fn sees(&self, path: &str) -> bool {
+        self.0.join("root").join(path.trim_start_matches('/')).exists()
+    }
+
+    /// Whether its root file system cannot be written.
+    ///
+    /// # Errors
+    /// When the process has ended.
+    pub fn has_read_only_root(&self) -> anyhow::Result<bool> {
+        let mounts = fs::read_to_string(self.0.join("mountinfo"))?;
+        let root = mounts.lines().map(|it| it.split(' ').collect::<Vec<_>>()).find(|it| it.get(4) == Some(&"/"));
+        let options = root.and_then(|it| it.get(5).copied()).context("a process has a root")?;
+        Ok(options.split(',').any(|it| it == "ro"))
+    }
+
+    /// Its arguments and its environment.
+    ///
+    /// # Errors
+    /// When the process has ended.
+    pub fn arguments_and_environment(&self) -> anyhow::Result<String> {
+        let read =
+            |name: &str| fs::read(Path::new(&self.0).join(name)).map(|it| String::from_utf8_lossy(&it).into_owned());
+        Ok(read("cmdline")? + &read("environ")?)
+    }
+}

@@ -1,0 +1,118 @@
+//! Sets of values that users give to the chart: each passes helm's strict lint, and the API server takes what it renders.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, ensure};
+use e2e::tools;
+
+/// The fewest sets, so that a folder that was not found is noticed.
+const FEWEST_SETS: usize = 9;
+
+fn chart() -> PathBuf {
+    tools::repository().join("charts/benchwright")
+}
+
+/// The files of values, with their names.
+fn sets() -> anyhow::Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(chart().join("ci"))? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|it| it.to_str()).and_then(|it| it.strip_suffix("-values.yaml"));
+        found.push((name.context("a file of values ends in -values.yaml")?.to_owned(), path.clone()));
+    }
+    found.sort();
+    ensure!(found.len() >= FEWEST_SETS, "found {found:?}");
+    Ok(found)
+}
+
+fn text(path: &Path) -> anyhow::Result<&str> {
+    path.to_str().context("the repository's path is no UTF-8")
+}
+
+fn rendered(values: &Path, further: &[&str]) -> anyhow::Result<String> {
+    let chart = chart();
+    let mut arguments =
+        vec!["template", "golden", text(&chart)?, "--namespace", "benchwright", "--values", text(values)?];
+    arguments.extend(["--kube-version", "1.34.4"]);
+    arguments.extend(further);
+    tools::helm(&arguments)
+}
+
+#[test]
+#[ignore = "needs helm: make e2e"]
+fn every_set_of_values_passes_the_strict_lint_and_the_default_renders_as_recorded() -> anyhow::Result<()> {
+    let chart = chart();
+    for (name, values) in sets()? {
+        let linted = tools::helm(&["lint", "--strict", text(&chart)?, "--values", text(&values)?]);
+        let linted = linted.with_context(|| name.clone())?;
+        assert!(linted.contains("0 chart(s) failed"), "{name}: {linted}");
+    }
+    // The definition has a test of its own, and would make the file many times as long.
+    let found = rendered(&chart.join("ci/default-values.yaml"), &["--set", "crds.install=false"])?;
+    let path = tools::repository().join("e2e/tests/golden/chart.yaml");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::create_dir_all(path.parent().context("a file has a folder")?)?;
+        fs::write(&path, &found)?;
+    }
+    let expected = fs::read_to_string(&path).with_context(|| format!("no {}", path.display()))?;
+    assert!(found == expected, "the chart renders differently; look at the difference after UPDATE_GOLDEN=1");
+    Ok(())
+}
+
+/// What the API server knows of a rendered chart. Without the definitions of the Prometheus Operator, their objects are left out.
+fn known(text: &str, with_monitoring: bool) -> String {
+    let documents = text.split("\n---\n");
+    let known = documents.filter(|it| with_monitoring || !it.contains("apiVersion: monitoring.coreos.com/"));
+    known.collect::<Vec<_>>().join("\n---\n")
+}
+
+#[test]
+fn objects_of_the_prometheus_operator_are_left_out_where_it_is_not_installed() {
+    let text = "---\nkind: A\n---\napiVersion: monitoring.coreos.com/v1\nkind: B\n---\nkind: C\n";
+    assert_eq!(known(text, false), "---\nkind: A\n---\nkind: C\n");
+    assert_eq!(known(text, true), text);
+}
+
+#[test]
+#[ignore = "needs a cluster: make e2e"]
+fn the_api_server_takes_what_every_set_of_values_renders() -> anyhow::Result<()> {
+    let mut made = Vec::new();
+    for namespace in ["benchwright", "team-a", "team-b"] {
+        match tools::kubectl(&["create", "namespace", namespace]) {
+            Ok(_) => made.push(namespace),
+            Err(error) => ensure!(error.to_string().contains("AlreadyExists"), "{error}"),
+        }
+    }
+    // Only our own cluster gets definitions, and only where they were built.
+    let definitions = tools::prometheus_definitions().filter(|_| std::env::var_os("KUBECONFIG").is_none());
+    if let Some(definitions) = &definitions {
+        tools::kubectl(&["apply", "--server-side", "--filename", text(definitions)?])?;
+        tools::kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "--filename", text(definitions)?])?;
+    }
+    for (name, values) in sets()? {
+        let path = std::env::temp_dir().join(format!("benchwright-chart-{}.yaml", std::process::id()));
+        fs::write(&path, known(&rendered(&values, &["--no-hooks"])?, definitions.is_some()))?;
+        let arguments = ["apply", "--dry-run=server", "--validate=strict", "--filename"];
+        let taken = tools::kubectl(&[&arguments[..], &[text(&path)?]].concat());
+        fs::remove_file(&path)?;
+        let taken = taken.with_context(|| name.clone())?;
+        assert!(taken.contains("deployment.apps/"), "{name}: {taken}");
+        if name == "monitoring" {
+            let monitored = ["podmonitor.monitoring.coreos.com/", "prometheusrule.monitoring.coreos.com/"];
+            assert!(definitions.is_none() || monitored.iter().all(|it| taken.contains(it)), "{name}: {taken}");
+        }
+    }
+    match &definitions {
+        Some(definitions) => {
+            tools::kubectl(&["delete", "--wait=false", "--filename", text(definitions)?])?;
+        }
+        None => println!("NOT TESTED: PodMonitor and PrometheusRule on an API server"),
+    }
+    if !made.is_empty() {
+        tools::kubectl(&[&["delete", "namespace", "--wait=false"], &made[..]].concat())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! The pod of a run is taken away by Kubernetes itself: drained, preempted, evicted for the disk that it fills. These tests have
+//! their own binary and run one after the other, because they cordon and fill the only node.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use crds::{BenchmarkRunStatus, Outcome, status::Phase};
+use e2e::{Cluster, Namespace, PATIENT, tools};
+use k8s_openapi::api::{
+    core::v1::{Node, Pod},
+    scheduling::v1::PriorityClass,
+};
+use kube::{
+    Api, ResourceExt as _,
+    api::{DeleteParams, ListParams, PostParams},
+};
+use serde_json::json;
+
+const SOON: Duration = Duration::from_secs(90);
+
+/// Lets only one test run at a time.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
+/// A load of seconds at the embedded simulator.
+fn spec(seconds: u32, more: &str) -> String {
+    let profile = format!("profile: {{variables: {{rate: '5', duration: '{seconds}'}}}}");
+    format!("target: {{simulator: {{}}}}\n{profile}\nstorage: {{none: {{}}}}\n{PATIENT}\n{more}")
+}
+
+/// Waits until attempt `number` measures, and returns its pod.
+async fn measuring(namespace: &Namespace, number: u32) -> anyhow::Result<Pod> {
+    let running = |it: &BenchmarkRunStatus| {
+        it.phase == Some(Phase::Running) && it.attempts.last().is_some_and(|it| it.number == number)
+    };
+    namespace.wait_for("chat", "an attempt that measures", SOON, running).await?;
+    let pods = namespace.pods("chat").await?;
+    let of_attempt =
+        pods.into_iter().find(|it| it.labels().get("benchwright.dev/attempt") == Some(&number.to_string()));
+    of_attempt.context("an attempt that measures has a pod")
+}
+
+/// The first attempt ended as Disrupted, the second one measured all of the load, and nothing of the first is in its figures.
+fn assert_measured_again(status: &BenchmarkRunStatus, requests: u64) {
+    assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+    let reasons: Vec<_> = status.attempts.iter().map(|it| it.reason.to_string()).collect();
+    assert_eq!(reasons, ["Disrupted", "RunSucceeded"], "{status:?}");
+    let counts = status.summary.as_ref().map(|it| (it.requests, it.failed, it.cancelled));
+    assert_eq!(counts, Some((requests, 0, 0)), "{status:?}");
+}
+
+/// Marks the node as schedulable again when it is dropped.
+struct Cordoned(String);
+
+impl Drop for Cordoned {
+    fn drop(&mut self) {
+        if let Err(error) = tools::kubectl(&["uncordon", &self.0]) {
+            eprintln!("the node stays cordoned: {error}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_drained_launcher_is_measured_again() -> anyhow::Result<()> {
+    let _alone = ALONE.lock().await;
+    let cluster = Cluster::with_operator().await?;
+    let namespace = Namespace::new(&cluster, "drain").await?;
+    namespace.create_run("chat", &spec(20, "execution: {gracePeriodSeconds: 15}")).await?;
+    let pod = measuring(&namespace, 1).await?;
+    let node = pod.spec.and_then(|it| it.node_name).context("a pod that runs has a node")?;
+    let cordoned = Cordoned(node.clone());
+    // Only this run's pods: the operator has no other node to go to.
+    let selector = ["--pod-selector", "benchwright.dev/run=chat"];
+    tools::kubectl(
+        &[&["drain", &node, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s"][..], &selector].concat(),
+    )?;
+    let waits = |it: &BenchmarkRunStatus| it.reason == "Unschedulable";
+    namespace.wait_for("chat", "an attempt that waits for a node", SOON, waits).await?;
+    drop(cordoned);
+    assert_measured_again(&namespace.wait_finished("chat", SOON).await?, 100);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_preempted_launcher_is_measured_again() -> anyhow::Result<()> {
+    let _alone = ALONE.lock().await;
+    let cluster = Cluster::with_operator().await?;
+    let namespace = Namespace::new(&cluster, "preempted").await?;
+    let class = json!({"metadata": {"name": namespace.name}, "value": 1000});
+    let classes: Api<PriorityClass> = Api::all(cluster.client.clone());
+    classes.create(&PostParams::default(), &serde_json::from_value(class)?).await?;
+    // More than half of what the node has for a pod: the launcher and the other pod cannot both be there.
+    let nodes: Api<Node> = Api::all(cluster.client.clone());
+    let node = nodes.list(&ListParams::default()).await?.items.into_iter().next().context("a cluster has a node")?;
+    let slots = node.status.and_then(|it| it.allocatable).and_then(|it| it.get("cpu").cloned());
+    let cpus: u32 = slots.context("a node has CPUs")?.0.parse()?;
+    let most = format!("{}m", cpus * 1000 * 6 / 10);
+    let launcher = format!("launcher: {{resources: {{requests: {{cpu: {most}, memory: 64Mi}}}}}}");
+    namespace.create_run("chat", &spec(20, &format!("{launcher}\nexecution: {{gracePeriodSeconds: 15}}"))).await?;
+    measuring(&namespace, 1).await?;
+
+    let important: Pod = serde_json::from_value(json!({
+        "metadata": {"name": "important"},
+        "spec": {
+            "priorityClassName": namespace.name, "terminationGracePeriodSeconds": 0,
+            "containers": [{
+                "name": "shell", "image": "localhost/busybox:1", "command": ["sleep", "600"],
+                "resources": {"requests": {"cpu": most}},
+            }],
+        },
+    }))?;
+    let pods: Api<Pod> = namespace.api();
+    pods.create(&PostParams::default(), &important).await?;
+    let ended = |it: &BenchmarkRunStatus| it.attempts.len() == 2;
+    namespace.wait_for("chat", "a second attempt", SOON, ended).await?;
+    pods.delete("important", &DeleteParams::default()).await?;
+    let status = namespace.wait_finished("chat", SOON).await?;
+    classes.delete(&namespace.name, &DeleteParams::default()).await?;
+    assert_measured_again(&status, 100);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_launcher_that_the_kubelet_evicts_is_disrupted() -> anyhow::Result<()> {
+    let _alone = ALONE.lock().await;
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "evicted").await?;
+    // Less than the launcher's own log: the kubelet evicts the pod as it does on a node whose disk is full.
+    let launcher = "launcher: {resources: {limits: {ephemeral-storage: 1}}}";
+    namespace.create_run("chat", &spec(120, &format!("{launcher}\nexecution: {{retry: {{limit: 0}}}}"))).await?;
+    let status = namespace.wait_finished("chat", 2 * SOON).await?;
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "Disrupted"), "{status:?}");
+    let ready = status.conditions.iter().find(|it| it.kind == "Ready").context("a condition Ready")?;
+    println!("{}", ready.message);
+    assert!(ready.message.contains("ephemeral"), "{}", ready.message);
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! Runs that share a target, and a target that a Gateway names.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use anyhow::Context;
+use crds::{BenchmarkRun, Outcome, status::Phase};
+use e2e::{Cluster, ModelServer, Namespace, PATIENT, model_server};
+use k8s_openapi::api::core::v1::Service;
+use kube::{
+    Api,
+    api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams},
+};
+use serde_json::{Value, json};
+
+use crate::SOON;
+
+/// How often the simulator is asked for the number of its requests.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The simulator that the runs share: a pod and a Service on port 80.
+const SERVER: &str = "server";
+
+/// Looks at the server while a test goes on: the most requests that it had at the same time, and the number of looks.
+struct Watcher {
+    most: Arc<AtomicU64>,
+    looks: Arc<AtomicU64>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Watcher {
+    fn start(namespace: &Namespace) -> Self {
+        let (most, looks) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
+        let (found, counted) = (Arc::clone(&most), Arc::clone(&looks));
+        let (client, name) = (namespace.client.clone(), namespace.name.clone());
+        let task = tokio::spawn(async move {
+            loop {
+                if let Ok(running) = model_server::metric(&client, &name, SERVER, "vllm:num_requests_running").await {
+                    found.fetch_max(running as u64, Ordering::Relaxed);
+                    counted.fetch_add(1, Ordering::Relaxed);
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        });
+        Watcher { most, looks, task }
+    }
+
+    /// The most requests at the same time, and how often that was looked at.
+    fn end(self) -> (u64, u64) {
+        self.task.abort();
+        (self.most.load(Ordering::Relaxed), self.looks.load(Ordering::Relaxed))
+    }
+}
+
+/// The spec of a run that always has exactly one request under way.
+fn one_at_a_time(target: &str, requests: u32) -> anyhow::Result<String> {
+    let profile = format!(
+        "{{load: {{type: concurrent, stages: [{{num_requests: {requests}, concurrency_level: 1}}]}}, \
+          api: {{type: completion, streaming: true}}, \
+          data: {{type: random, input_distribution: {{min: 20, max: 60, mean: 40, std_dev: 5}}, \
+                  output_distribution: {{min: 40, max: 60, mean: 50, std_dev: 2}}}}}}"
+    );
+    let profile = serde_json::to_string(&profile)?;
+    Ok(format!(
+        "target: {{{target}, readiness: {{probe: Models}}}}\nprofile: {{inline: {profile}}}\nstorage: {{none: {{}}}}\n{PATIENT}"
+    ))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn loads_on_one_server_never_overlap_by_whatever_name_it_is_called() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "targets").await?;
+    ModelServer::start(&namespace, SERVER, &[]).await?;
+    let watcher = Watcher::start(&namespace);
+    let names = [
+        "serviceRef: {name: server}".to_owned(),
+        "url: 'http://server'".to_owned(),
+        format!("url: 'http://server.{}'", namespace.name),
+        format!("url: 'http://SERVER.{}.svc:80/'", namespace.name),
+        format!("url: 'http://server.{}.svc.cluster.local'", namespace.name),
+    ];
+    for (number, target) in names.iter().enumerate() {
+        namespace.create_run(&format!("run-{number}"), &one_at_a_time(target, 10)?).await?;
+    }
+    let waits = |it: &crds::BenchmarkRunStatus| it.phase == Some(Phase::Pending) && it.reason == "TargetBusy";
+    let status = namespace.wait_for("run-4", "its place in the line", SOON, waits).await?;
+    let ready = status.conditions.into_iter().find(|it| it.kind == "Ready").context("a run has the condition Ready")?;
+    println!("{}", ready.message);
+    assert!(ready.message.contains(" in line for http://server."), "{}", ready.message);
+    let mut times = Vec::new();
+    for number in 0..names.len() {
+        let status = namespace.wait_finished(&format!("run-{number}"), SOON * 3).await?;
+        assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+        let begun = status.load_start_time.context("a run that passed has a start")?;
+        times.push((begun, status.completion_time.context("a finished run has an end")?));
+    }
+    let (most, looks) = watcher.end();
+    println!("the server had at most {most} requests at the same time, in {looks} looks");
+    assert!(most == 1 && looks > 50, "{most} requests at the same time in {looks} looks");
+    // Runs of one second have no order of creation, and a status has whole seconds.
+    times.sort();
+    let overlap = times.windows(2).any(|it| it[1].0.as_second() + 1 < it[0].1.as_second());
+    assert!(!overlap, "two loads at the same time: {times:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_run_that_is_made_again_waits_for_the_launcher_of_its_namesake() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "recreated").await?;
+    ModelServer::start(&namespace, SERVER, &[]).await?;
+    let watcher = Watcher::start(&namespace);
+    let spec = one_at_a_time("serviceRef: {name: server}", 2_000)?;
+    for _ in 0..3 {
+        namespace.create_run("chat", &spec).await?;
+        namespace.wait_for("chat", "phase Running", SOON, |it| it.phase == Some(Phase::Running)).await?;
+        // As Argo's BeforeHookCreation does it: gone at once, while the launcher drains.
+        namespace.api::<BenchmarkRun>().delete("chat", &DeleteParams::background()).await?;
+    }
+    namespace.create_run("chat", &one_at_a_time("serviceRef: {name: server}", 10)?).await?;
+    let status = namespace.wait_finished("chat", SOON * 2).await?;
+    assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+    let (most, looks) = watcher.end();
+    println!("the server had at most {most} requests at the same time, in {looks} looks");
+    assert!(most == 1 && looks > 50, "{most} requests at the same time in {looks} looks");
+    Ok(())
+}
+
+fn of_gateway_api(namespace: &Namespace, kind: &str, plural: &str) -> Api<DynamicObject> {
+    let kind = GroupVersionKind::gvk("gateway.networking.k8s.io", "v1", kind);
+    Api::namespaced_with(namespace.client.clone(), &namespace.name, &ApiResource::from_gvk_with_plural(&kind, plural))
+}
+
+/// Writes a status as the controller of a Gateway would. No such controller can be had here.
+async fn set_status(api: &Api<DynamicObject>, name: &str, status: Value) -> anyhow::Result<()> {
+    api.patch_status(name, &PatchParams::default(), &Patch::Merge(json!({"status": status}))).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_gateway_is_read_and_its_route_leads_to_the_model_servers() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "gateway").await?;
+    crate::llm_d::start(&namespace).await?;
+    namespace.create_run("chat", &one_at_a_time("gatewayRef: {name: gateway}", 20)?).await?;
+    let waits = |it: &crds::BenchmarkRunStatus| it.phase == Some(Phase::Pending) && it.reason == "TargetNotFound";
+    namespace.wait_for("chat", "that it waits for the Gateway", SOON, waits).await?;
+
+    let (gateways, routes) =
+        (of_gateway_api(&namespace, "Gateway", "gateways"), of_gateway_api(&namespace, "HTTPRoute", "httproutes"));
+    let create = |kind: &str, name: &str, spec: Value| -> anyhow::Result<DynamicObject> {
+        let api_version = "gateway.networking.k8s.io/v1";
+        Ok(serde_json::from_value(
+            json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec}),
+        )?)
+    };
+    let listener = json!({"name": "http", "port": 80, "protocol": "HTTP"});
+    let gateway = create("Gateway", "gateway", json!({"gatewayClassName": "none", "listeners": [listener]}))?;
+    gateways.create(&PostParams::default(), &gateway).await?;
+    let pools = GroupVersionKind::gvk("inference.networking.k8s.io", "v1", "InferencePool");
+    let pools: Api<DynamicObject> = Api::namespaced_with(
+        namespace.client.clone(),
+        &namespace.name,
+        &ApiResource::from_gvk_with_plural(&pools, "inferencepools"),
+    );
+    let pool = pools.list(&ListParams::default()).await?.items.into_iter().find_map(|it| it.metadata.name);
+    let backend = json!({"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": pool});
+    let route = json!({"parentRefs": [{"name": "gateway"}], "rules": [{"backendRefs": [backend]}]});
+    routes.create(&PostParams::default(), &create("HTTPRoute", "llm", route)?).await?;
+
+    let service = namespace.api::<Service>().get("llm-d-gateway").await?;
+    let address = service.spec.and_then(|it| it.cluster_ip).context("the gateway's Service has an address")?;
+    set_status(&gateways, "gateway", json!({"addresses": [{"type": "IPAddress", "value": address}]})).await?;
+    let accepted = json!({"type": "Accepted", "status": "True", "reason": "Accepted", "message": "", "lastTransitionTime": "2026-01-02T03:04:05Z"});
+    let parent =
+        json!({"parentRef": {"name": "gateway"}, "controllerName": "benchwright.dev/test", "conditions": [accepted]});
+    set_status(&routes, "llm", json!({"parents": [parent]})).await?;
+
+    let status = namespace.wait_finished("chat", SOON * 2).await?;
+    assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+    let resolved = status.resolved.context("a run that measured has a target")?;
+    assert_eq!((resolved.endpoint, resolved.model.as_str()), (format!("http://{address}:80"), "llm-d/sim"));
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! An upgrade from an earlier release and a rollback to it, with runs in every phase that a run can be held in. `make upgrade` builds
+//! the earlier release; E2E_PREVIOUS_CHART and E2E_PREVIOUS_IMAGE name another one.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::Context;
+use crds::{BenchmarkRun, Outcome, status::Phase};
+use e2e::{
+    Cluster, Namespace, PATIENT,
+    cluster::{image_of, install, install_release},
+    tools,
+};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, ResourceQuota};
+use kube::{
+    Api, ResourceExt as _,
+    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
+};
+use serde_json::json;
+
+/// Runs in each phase, unless E2E_RUNS_EACH says another number.
+const EACH: usize = 20;
+/// Dozens of pods start at once.
+const LIMIT: Duration = Duration::from_secs(300);
+const LAUNCHER: &str = "resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {memory: 256Mi}}";
+/// No node has this label until the test sets it.
+const LABEL: &str = "benchwright-e2e-upgrade";
+/// The phases in which runs are held. Collecting is left out: it lasts for a moment, and nothing can hold a run there.
+const PHASES: [Phase; 8] = [
+    Phase::Pending,
+    Phase::Suspended,
+    Phase::Preparing,
+    Phase::Starting,
+    Phase::Running,
+    Phase::Succeeded,
+    Phase::Failed,
+    Phase::Cancelled,
+];
+
+/// The spec of a run that gets into a phase and stays there.
+fn spec(phase: Phase) -> String {
+    let load = |seconds: u32| format!("profile: {{variables: {{rate: '1', duration: '{seconds}'}}}}");
+    let (profile, scheduling, more) = match phase {
+        Phase::Pending => ("profile: {configMapRef: {name: later, key: profile.yaml}}".to_owned(), "", ""),
+        Phase::Suspended => (load(2), "", "suspend: true"),
+        Phase::Starting => (load(2), "scheduling: {nodeSelector: {benchwright-e2e-upgrade: here}}, ", ""),
+        // Longer than the other runs need to get where they stay, and than a change of the release.
+        Phase::Running => (load(150), "", ""),
+        Phase::Failed => ("profile: {overrides: {load.stages.0.rate: '-3'}}".to_owned(), "", ""),
+        Phase::Cancelled => (load(2), "", "suspend: true\ncancel: Graceful"),
+        Phase::Preparing | Phase::Collecting | Phase::Succeeded => (load(2), "", ""),
+    };
+    let launcher = format!("launcher: {{{scheduling}{LAUNCHER}}}");
+    format!("target: {{simulator: {{}}}}\n{profile}\n{launcher}\nstorage: {{none: {{}}}}\n{PATIENT}\n{more}")
+}
+
+/// The runs of two namespaces by name. In the second one no Job can be created, which holds its runs in Preparing.
+struct Fleet {
+    free: Namespace,
+    held: Namespace,
+}
+
+impl Fleet {
+    async fn new(cluster: &Cluster) -> anyhow::Result<Fleet> {
+        let fleet =
+            Fleet { free: Namespace::new(cluster, "free").await?, held: Namespace::new(cluster, "held").await? };
+        let quota: ResourceQuota = serde_json::from_value(
+            json!({"metadata": {"name": "no-jobs"}, "spec": {"hard": {"count/jobs.batch": "0"}}}),
+        )?;
+        fleet.held.api::<ResourceQuota>().create(&PostParams::default(), &quota).await?;
+        let enforced = || async {
+            let quota = fleet.held.api::<ResourceQuota>().get("no-jobs").await?;
+            Ok(quota.status.and_then(|it| it.hard).map(drop))
+        };
+        fleet.held.until("a quota that is enforced", LIMIT, enforced).await?;
+        let each = std::env::var("E2E_RUNS_EACH").ok().and_then(|it| it.parse().ok()).unwrap_or(EACH);
+        for phase in PHASES {
+            let namespace = if phase == Phase::Preparing { &fleet.held } else { &fleet.free };
+            for number in 0..each {
+                namespace.create_run(&format!("{}-{number}", phase.name().to_lowercase()), &spec(phase)).await?;
+            }
+        }
+        Ok(fleet)
+    }
+
+    async fn runs(&self) -> anyhow::Result<BTreeMap<String, BenchmarkRun>> {
+        let mut all = BTreeMap::new();
+        for namespace in [&self.free, &self.held] {
+            let runs: Api<BenchmarkRun> = namespace.api();
+            all.extend(runs.list(&ListParams::default()).await?.into_iter().map(|it| (it.name_any(), it)));
+        }
+        Ok(all)
+    }
+
+    /// Waits until each run is in the phase that `wanted` says for the one of its name.
+    async fn wait_for(
+        &self,
+        what: &str,
+        wanted: impl Fn(Phase) -> Phase,
+    ) -> anyhow::Result<BTreeMap<String, BenchmarkRun>> {
+        let found = || async {
+            let runs = self.runs().await?;
+            let arrived = runs.iter().all(|(name, run)| phase(run) == Some(wanted(named(name))));
+            Ok(arrived.then_some(runs))
+        };
+        match self.free.until(what, LIMIT, found).await {
+            Ok(runs) => Ok(runs),
+            Err(error) => {
+                let runs = self.runs().await?;
+                let late = runs.iter().filter(|(name, run)| phase(run) != Some(wanted(named(name))));
+                let late: Vec<_> = late
+                    .map(|(name, run)| (name, phase(run), run.status.as_ref().map(|it| it.reason.to_string())))
+                    .collect();
+                Err(error.context(format!("{late:?}")))
+            }
+        }
+    }
+
+    /// Removes what holds the runs.
+    async fn let_go(&self, nodes: &Api<Node>) -> anyhow::Result<()> {
+        let profile = "load: {type: constant, stages: [{rate: 1, duration: 2}]}\napi: {type: completion, streaming: true}\n\
+            data: {type: random, input_distribution: {min: 20, max: 60, mean: 40, std_dev: 5}, \
+            output_distribution: {min: 5, max: 15, mean: 10, std_dev: 2}}\n";
+        let map: ConfigMap =
+            serde_json::from_value(json!({"metadata": {"name": "later"}, "data": {"profile.yaml": profile}}))?;
+        self.free.api::<ConfigMap>().create(&PostParams::default(), &map).await?;
+        self.held.api::<ResourceQuota>().delete("no-jobs", &DeleteParams::default()).await?;
+        label_nodes(nodes, json!("here")).await?;
+        for name in self.runs().await?.keys().filter(|it| it.starts_with("suspended-")) {
+            self.free.patch_run(name, "suspend: false").await?;
+        }
+        Ok(())
+    }
+}
+
+async fn label_nodes(nodes: &Api<Node>, value: serde_json::Value) -> anyhow::Result<()> {
+    let patch = json!({"metadata": {"labels": {LABEL: value}}});
+    for node in nodes.list(&ListParams::default()).await? {
+        nodes.patch(&node.name_any(), &PatchParams::default(), &Patch::Merge(&patch)).await?;
+    }
+    Ok(())
+}
+
+fn phase(run: &BenchmarkRun) -> Option<Phase> {
+    run.status.as_ref().and_then(|it| it.phase)
+}
+
+/// The phase in the name of a run.
+fn named(run: &str) -> Phase {
+    let of_name = |it: &&Phase| run.starts_with(&format!("{}-", it.name().to_lowercase()));
+    PHASES.iter().find(of_name).copied().unwrap_or(Phase::Collecting)
+}
+
+/// Where a run stays after what held it is gone.
+fn last(phase: Phase) -> Phase {
+    if matches!(phase, Phase::Failed | Phase::Cancelled) { phase } else { Phase::Succeeded }
+}
+
+/// Puts runs into every phase, changes the release, and lets them go: none is lost, none runs twice, and none that had finished has
+/// changed.
+async fn assert_survives(
+    before: &dyn Fn() -> anyhow::Result<()>,
+    after: &dyn Fn() -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    before()?;
+    let cluster = Cluster::connect().await?;
+    let nodes: Api<Node> = Api::all(cluster.client.clone());
+    label_nodes(&nodes, json!(null)).await?;
+    let fleet = Fleet::new(&cluster).await?;
+    let held = fleet.wait_for("runs in every phase", |it| it).await?;
+    after()?;
+    let changed = fleet.runs().await?;
+    for (name, run) in &held {
+        let now = changed.get(name).with_context(|| format!("{name} is lost"))?;
+        assert_eq!((run.uid(), phase(now)), (now.uid(), Some(named(name))), "{name} has changed");
+    }
+    fleet.let_go(&nodes).await?;
+    let ended = fleet.wait_for("the end of all runs", last).await?;
+    assert_eq!(ended.len(), held.len());
+    let pods = [
+        fleet.free.api::<Pod>().list(&ListParams::default()).await?.items,
+        fleet.held.api::<Pod>().list(&ListParams::default()).await?.items,
+    ]
+    .concat();
+    let jobs = [fleet.free.jobs().await?, fleet.held.jobs().await?].concat();
+    for (name, run) in &ended {
+        let (was, is) = (held[name].status.clone().unwrap_or_default(), run.status.clone().unwrap_or_default());
+        let measured = last(named(name)) == Phase::Succeeded;
+        let of_run = |labels: &BTreeMap<String, String>| labels.get("benchwright.dev/run") == Some(name);
+        let most = usize::from(measured);
+        assert_eq!(is.attempts.len(), most, "{name}: {is:?}");
+        // A release may remove the Job of a finished run.
+        let jobs = jobs.iter().filter(|it| of_run(it.labels())).count();
+        let pods = pods.iter().filter(|it| of_run(it.labels())).count();
+        assert!(jobs <= most && pods <= most, "{name}: {jobs} Jobs, {pods} pods: {is:?}");
+        assert_eq!(measured, is.outcome == Some(Outcome::Passed), "{name}: {is:?}");
+        if named(name).is_terminal() {
+            assert_eq!((was.completion_time, was.outcome), (is.completion_time, is.outcome), "{name} has ended again");
+        }
+        if named(name) == Phase::Running {
+            assert_eq!(was.attempts[0].pod_uid, is.attempts[0].pod_uid, "{name} was started again");
+        }
+    }
+    println!("{} runs in {} phases: lost 0, duplicated 0", ended.len(), PHASES.len());
+    Ok(())
+}
+
+fn previous(values: &[&str]) -> anyhow::Result<()> {
+    let built = || tools::repository().join("target/previous/charts/benchwright");
+    let chart = std::env::var_os("E2E_PREVIOUS_CHART").map_or_else(built, PathBuf::from);
+    anyhow::ensure!(Path::new(&chart).exists(), "{} does not exist; run `make upgrade`", chart.display());
+    install_release(&chart, image_of("E2E_PREVIOUS_IMAGE", "localhost/benchwright:previous"), values)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs an image of an earlier release: make upgrade"]
+async fn no_run_is_lost_or_doubled_by_an_upgrade_or_a_rollback() -> anyhow::Result<()> {
+    assert_survives(&|| previous(&[]), &|| install(&[])).await?;
+    // As docs/operator.md says: the definition of the later release stays.
+    assert_survives(&|| install(&[]), &|| previous(&["crds.install=false"])).await
+}
