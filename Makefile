@@ -5,6 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 TAG ?= dev
+PREVIOUS ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 # Where cargo builds. Images and comparisons stay below target/, whatever is set.
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 TRIPLE := $(shell uname -m)-unknown-linux-gnu
@@ -22,7 +23,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help demo test performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries image cluster cluster-down e2e clean
+.PHONY: help demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries plugin image release fuzz disruptions leader scale gitops cluster cluster-down e2e soak upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +64,10 @@ how-to-pictures: prepare ## Run the files of docs/how-to.md against the simulato
 statistics-coverage: prepare ## Count how often intervals hold the truth, and how steady states are judged; prints the tables of docs/statistics.md
 	@cargo run --quiet --locked --release -p statistics --example coverage
 
+fuzz: prepare ## Draw a million random BenchmarkRuns, and read each; prints what came of them
+	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 RANDOM_RUNS=1000000 \
+	    cargo test --locked --release -p e2e --test random_runs -- --nocapture
+
 bench-data: prepare ## Measure the memory and the time of reading a data set of 700 MB; prints two lines
 	@$(release_build) -p engine --example read_data_set
 	@$(release)/examples/read_data_set 700
@@ -77,12 +82,16 @@ loadgen-bridge-overhead: prepare ## Measure what the bridge adds to a latency
 	@python="$$($(official)/venv)" && cd $(official) && BENCHWRIGHT="$(release)/benchwright" "$$python" -B bridge_overhead.py
 
 test: prepare check unit loadgen-bridge e2e ## Every check, the end-to-end tests included
+	@echo "NOT RUN, because they take long or need a quiet machine: make reliability, make fuzz, make disruptions, make leader, make scale, make gitops, make soak, make upgrade; nor e2e/cluster/network-policy/check"
 
-check: prepare ## Formatting, lints, licences
+check: prepare ## Formatting, lints, licences, advisories
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	@if command -v cargo-deny >/dev/null; then cargo deny check bans licenses sources; \
-	else echo "NOT CHECKED: licences and bans of dependencies; \`cargo install cargo-deny\` to check them"; fi
+	@if command -v cargo-deny >/dev/null; then \
+	    cargo deny --locked check bans licenses sources; \
+	    if cargo deny fetch db >/dev/null 2>&1; then cargo deny --locked check advisories; \
+	    else echo "NOT CHECKED: advisories against dependencies, because their database cannot be fetched here"; fi; \
+	else echo "NOT CHECKED: licences, bans of and advisories against dependencies; \`cargo install cargo-deny\` to check them"; fi
 
 browser: ## Install the browser of the tests of pages, where none is there and this is a Debian with root
 	@if [[ -z "$${CHROMIUM:-}" ]] && ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null; then \
@@ -92,6 +101,36 @@ browser: ## Install the browser of the tests of pages, where none is there and t
 
 unit: prepare browser ## All tests that need no cluster
 	cargo test --locked --workspace
+	@echo "NOT RUN: 100,000 random orders of events; \`make reliability\` plays them"
+
+reliability: prepare ## Play 100,000 random orders of events against the operator's decisions; takes minutes
+	PROPTEST_CASES=100000 cargo test --locked -p operator --test behaviour -- --nocapture random::
+
+# The longest that each of these may take; what is left then is removed.
+on_control_plane := timeout --kill-after=60 1800 e2e/scale/control-plane run
+
+disruptions: prepare ## Lose a node, evict, preempt and drain, on a control plane without nodes; takes three minutes
+	@cargo build --locked -p operator
+	@cargo test --locked -p e2e --test control_plane --no-run
+	@OPERATOR=$(built)/debug/benchwright-operator $(on_control_plane) \
+	    cargo test --locked -p e2e --test control_plane -- --ignored --nocapture disruptions::
+
+LEADER_PAIRS ?= 10
+LEADER_STRIKES ?= 10
+leader: prepare ## Kill the leader of two replicas a hundred times, ten pairs at a time, and stop it; takes ten minutes
+	@cargo build --locked -p operator
+	@cargo test --locked -p e2e --test control_plane --no-run
+	@OPERATOR=$(built)/debug/benchwright-operator LEADER_PAIRS=$(LEADER_PAIRS) LEADER_STRIKES=$(LEADER_STRIKES) $(on_control_plane) \
+	    cargo test --locked -p e2e --test control_plane -- --ignored --nocapture --test-threads=1 leader::
+
+scale: prepare ## Measure memory, idle CPU, transitions and requests with ten thousand runs; needs a quiet machine and half an hour
+	@$(release_build) -p operator
+	@cargo build --locked -p e2e --bin scale
+	@OPERATOR=$(release)/benchwright-operator timeout --kill-after=60 3600 e2e/scale/control-plane run $(built)/debug/scale --out target/scale
+
+gitops: prepare ## Ask kstatus, Argo CD and Flux, by their own code, what they make of runs; the first build takes minutes
+	@$(cluster) build gitops-health
+	@cargo test --locked -p e2e --test gitops -- --ignored --nocapture
 
 crd: ## Write the generated CRD into the chart
 	cargo run --quiet -p crds --features kube --bin crdgen > charts/benchwright/files/benchmarkruns.yaml
@@ -100,10 +139,16 @@ binaries: prepare ## Build the static binaries, and put them where an image is b
 	@$(release_build) -p launcher -p operator
 	@mkdir -p target/image/context && cp $(release)/benchwright $(release)/benchwright-operator target/image/context/
 
+plugin: prepare ## Build the static plugin of kubectl
+	@$(release_build) -p kubectl-benchwright
+
 image: binaries ## Build the image of operator and launcher without Docker, as root: target/image/benchwright.tar
 	@$(cluster) install
 	@e2e/cluster/image.sh localhost/benchwright:$(TAG) target/image/context target/image/benchwright.tar Containerfile
 	@ls -l target/image/benchwright.tar
+
+release: prepare ## Build what a release consists of, with its components and provenance: target/release-artifacts
+	@.ci/release
 
 cluster: ## Bring up a real single-node Kubernetes with our image, or use the one of KUBECONFIG
 	@if [[ -n "$${KUBECONFIG:-}" ]]; then \
@@ -117,6 +162,15 @@ cluster-down: ## Remove every trace of the cluster; its built parts stay in .clu
 
 e2e: ## The end-to-end tests on a real cluster, where this machine can hold one or KUBECONFIG names one
 	@e2e/run
+
+soak: ## The end-to-end tests that take minutes or need a quiet machine
+	@e2e/run soak
+
+upgrade: ## Upgrade from and roll back to the commit PREVIOUS (default: the last tag) with runs in every phase; builds both
+	@[[ -n "$(PREVIOUS)" ]] || { echo "make: no earlier release: there is no tag; name a commit in PREVIOUS" >&2; exit 1; }
+	@rm -rf target/previous && mkdir -p target/previous && git archive "$(PREVIOUS)" | tar -x -C target/previous
+	@CARGO_TARGET_DIR="$(built)" BENCHWRIGHT_CLUSTER_DIR="$(cluster_dir)" $(MAKE) --no-print-directory -C target/previous image TAG=previous
+	@e2e/run upgrade
 
 clean: ## Remove what was built, the cluster's parts included
 	@if [[ -d $(cluster_dir) ]]; then $(cluster) down; fi
