@@ -2,7 +2,7 @@
 //! large fields, which each turn reads live, and no Jobs or pods, whose events only start a turn.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     fmt::Debug,
     sync::{
         Arc,
@@ -12,7 +12,7 @@ use std::{
 };
 
 use crds::{BenchmarkRun, Outcome, status::Phase};
-use futures::{FutureExt as _, Stream, StreamExt as _, TryStreamExt as _, future::BoxFuture};
+use futures::{FutureExt as _, Stream, StreamExt as _, TryStreamExt as _, future::BoxFuture, stream};
 use jiff::Timestamp;
 use k8s_openapi::{
     NamespaceResourceScope,
@@ -22,9 +22,8 @@ use k8s_openapi::{
 use kube::{
     Api, Client, Resource, ResourceExt,
     runtime::{
-        Controller, PredicateConfig, WatchStreamExt as _,
+        Controller, WatchStreamExt as _,
         controller::{Action, Config, Error as TurnError},
-        predicates,
         reflector::{ObjectRef, Store, store, store::Writer},
         watcher::{self, Event, watcher},
     },
@@ -67,6 +66,11 @@ impl Runs {
         self.store.state().iter().filter_map(|it| it.uid()).collect()
     }
 
+    /// The generation of each run, by UID.
+    fn generations(&self) -> HashMap<String, Option<i64>> {
+        self.store.state().iter().filter_map(|it| Some((it.uid()?, it.meta().generation))).collect()
+    }
+
     /// The phase and the outcome of each run.
     pub fn states(&self) -> Vec<(Option<Phase>, Option<Outcome>)> {
         let runs = self.store.state();
@@ -76,6 +80,12 @@ impl Runs {
 
     fn holds(&self, run: &Guarded) -> bool {
         self.store.get(&ObjectRef::from_obj(run)).is_some_and(|it| it.uid() == run.uid())
+    }
+
+    /// Whether it holds this run in the same generation.
+    fn holds_generation(&self, run: &Guarded) -> bool {
+        let known = self.store.get(&ObjectRef::from_obj(run));
+        known.is_some_and(|it| it.uid() == run.uid() && it.meta().generation == run.meta().generation)
     }
 
     /// Keeps how a pod ended, if its run is in the cache and unfinished.
@@ -146,13 +156,17 @@ fn run_changes(
 ) -> impl Stream<Item = Result<Guarded, watcher::Error>> + Send + 'static {
     let api = api::<Guarded>(&context.client, namespace);
     context.health.expect(api.resource_url());
-    let (context, filled) = (Arc::clone(context), Arc::clone(&runs.filled));
-    let place = namespace.map(str::to_owned);
-    let known = runs.clone();
-    let (metrics, mut before) = (Arc::clone(&context.metrics), HashSet::new());
-    let noting = Arc::clone(&context);
+    let mut intake = Intake {
+        namespace: namespace.map(str::to_owned),
+        context: Arc::clone(context),
+        writer,
+        runs: runs.clone(),
+        before: HashMap::new(),
+    };
+    let metrics = Arc::clone(&context.metrics);
+    let noting = Arc::clone(context);
     context.targets.filling();
-    watcher(api, watch_config(&context))
+    watcher(api, watch_config(context))
         .backoff(WatchBackoff::default())
         .modify(move |run| {
             if let Ok(run) = &run.0 {
@@ -161,27 +175,61 @@ fn run_changes(
             }
             cached_run::slim(run);
         })
-        .reflect(writer)
-        .inspect_ok(move |event| match event {
-            Event::Delete(run) => context.forget(&run.uid().unwrap_or_default()),
-            Event::Init => before = known.uids(),
-            Event::InitDone => {
-                let now_known = known.uids();
-                context.targets.retain(place.as_deref(), &now_known, Timestamp::now());
-                context.namespaces.retain(place.as_deref(), &now_known);
-                // The watch reports no event for runs that were deleted while it was interrupted.
-                std::mem::take(&mut before).difference(&now_known).for_each(|it| context.forget(it));
-                if !filled.swap(true, Ordering::AcqRel) {
-                    context.targets.filled();
-                    info!(namespace = place.as_deref().unwrap_or("all"), "the cache of runs is filled");
-                }
-            }
-            Event::Apply(_) | Event::InitApply(_) => {}
-        })
         .inspect_err(move |_| metrics.watch_failed(&BenchmarkRun::plural(&())))
-        .applied_objects()
-        // The operator's own status writes do not change the generation and need no turn.
-        .predicate_filter(predicates::generation, PredicateConfig::default())
+        .flat_map(move |event| match event {
+            Ok(event) => stream::iter(intake.take(&event)).map(|it| Ok(Guarded::clone(&it))).left_stream(),
+            Err(error) => stream::iter([Err(error)]).right_stream(),
+        })
+}
+
+/// Takes the events of the watch on runs into the cache.
+struct Intake {
+    namespace: Option<String>,
+    context: Arc<Context>,
+    writer: Writer<Guarded>,
+    runs: Runs,
+    /// What the cache held when the list of all runs began, while that list is read.
+    before: HashMap<String, Option<i64>>,
+}
+
+impl Intake {
+    /// Returns the runs that need a turn: those that are new or have a new generation. The operator's own status writes change
+    /// no generation. The runs of a list follow after its end, because the cache does not hold them before, and a turn of a run
+    /// that the cache does not hold does nothing.
+    fn take(&mut self, event: &Event<Guarded>) -> Vec<Arc<Guarded>> {
+        let changed = matches!(event, Event::Apply(run) if !self.runs.holds_generation(run));
+        self.writer.apply_watcher_event(event);
+        match event {
+            Event::Apply(run) if changed => self.runs.store.get(&ObjectRef::from_obj(run)).into_iter().collect(),
+            Event::Apply(_) | Event::InitApply(_) => Vec::new(),
+            Event::Delete(run) => {
+                self.context.forget(&run.uid().unwrap_or_default());
+                Vec::new()
+            }
+            Event::Init => {
+                self.before = self.runs.generations();
+                Vec::new()
+            }
+            Event::InitDone => self.listed(),
+        }
+    }
+
+    /// The list of all runs is whole.
+    fn listed(&mut self) -> Vec<Arc<Guarded>> {
+        let before = std::mem::take(&mut self.before);
+        let now_known = self.runs.uids();
+        self.context.targets.retain(self.namespace.as_deref(), &now_known, Timestamp::now());
+        self.context.namespaces.retain(self.namespace.as_deref(), &now_known);
+        // The watch reports no event for runs that were deleted while it was interrupted.
+        before.keys().filter(|it| !now_known.contains(*it)).for_each(|it| self.context.forget(it));
+        if !self.runs.filled.swap(true, Ordering::AcqRel) {
+            self.context.targets.filled();
+            info!(namespace = self.namespace.as_deref().unwrap_or("all"), "the cache of runs is filled");
+        }
+        let mut runs = self.runs.store.state();
+        runs.retain(|it| before.get(&it.uid().unwrap_or_default()) != Some(&it.meta().generation));
+        runs
+    }
 }
 
 /// Changes and deletions of Jobs or pods that the operator created.

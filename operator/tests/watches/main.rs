@@ -3,6 +3,7 @@
 mod dead_connection;
 mod fixture;
 mod memory;
+mod relist;
 mod resident;
 mod tenants;
 mod unreadable;

@@ -1,0 +1,80 @@
+//! A list of all runs that is read again while the operator works, a page at a time.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use http::Request;
+use kube::client::Body;
+use serde_json::{Value, json};
+
+use crate::fixture::{Answer, failure, list, operator, response, run};
+
+/// Longer than changes of one run are gathered before its turn.
+const SLOW_PAGE: Duration = Duration::from_secs(2);
+
+/// The first list has `old`. Its watch has expired at once, and the second list has `old` and `new`, with another page that
+/// takes long.
+#[derive(Default)]
+struct Server {
+    lists: AtomicUsize,
+    /// Names of the runs that a turn read.
+    read: Mutex<Vec<String>>,
+}
+
+impl Server {
+    async fn answer(self: Arc<Self>, request: Request<Body>) -> Answer {
+        let uri = request.uri();
+        let (query, last) = (uri.query().unwrap_or_default(), uri.path().rsplit('/').next().unwrap_or_default());
+        match last {
+            "benchmarkruns" if query.contains("watch=true") => match self.lists.load(Ordering::Relaxed) {
+                1 => response(200, &expired()),
+                _ => std::future::pending().await,
+            },
+            "benchmarkruns" if query.contains("continue=") => {
+                tokio::time::sleep(SLOW_PAGE).await;
+                response(200, &list(&[run("last", "Running", 3)], 3))
+            }
+            "benchmarkruns" => response(200, &self.first_page()),
+            "jobs" | "pods" if query.contains("watch=true") => std::future::pending().await,
+            "jobs" | "pods" => response(200, &list(&[], 1)),
+            name if uri.path().contains("/benchmarkruns/") => {
+                self.read.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
+                failure(404)
+            }
+            _ => failure(404),
+        }
+    }
+
+    fn first_page(&self) -> Value {
+        let old = run("old", "Running", 1);
+        if self.lists.fetch_add(1, Ordering::Relaxed) == 0 {
+            return list(&[old], 1);
+        }
+        let mut page = list(&[old, run("new", "Running", 2)], 3);
+        page["metadata"]["continue"] = json!("2");
+        page
+    }
+}
+
+/// The event that ends a watch whose version is too old.
+fn expired() -> Value {
+    let status = json!({"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"});
+    json!({"type": "ERROR", "object": status})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_of_a_list_that_takes_long_gets_its_turn() {
+    let server = Arc::<Server>::default();
+    let service = Arc::clone(&server);
+    let (_context, _runs) = operator(move |request| Arc::clone(&service).answer(request));
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(server.lists.load(Ordering::Relaxed) > 1, "the watch has not expired");
+    let mut read = server.read.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    read.sort();
+    assert_eq!(read, ["last", "new", "old"]);
+}
