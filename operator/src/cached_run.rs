@@ -1,9 +1,18 @@
 //! What the cache keeps of a run. Each turn of an unfinished run reads it live, and a finished one needs little, so that one
 //! user's large annotations or profiles do not take the operator's memory.
 
-use crds::{BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::{Resource as _, core::DeserializeGuard};
+use std::borrow::Cow;
+
+use crds::{
+    BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, Outcome, Reason,
+    benchmark_run::Cleanup,
+    reason::Reported,
+    status::{Attempt, Phase},
+};
+use jiff::Timestamp;
+use k8s_openapi::{NamespaceResourceScope, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use kube::{Resource, core::DeserializeGuard};
+use serde::Deserialize;
 
 use crate::plan::{
     current_attempt,
@@ -17,39 +26,116 @@ pub type Guarded = DeserializeGuard<BenchmarkRun>;
 /// answer is held as text and as objects, so that a page takes at most about 20 MB.
 pub const PAGE: u32 = 20;
 
-/// Removes what no decision on a cached run needs.
-pub fn slim(run: &mut Guarded) {
-    let metadata = std::mem::take(run.meta_mut());
-    let mut annotations = metadata.annotations.unwrap_or_default();
-    annotations.retain(|key, _| key == FINISHED);
-    *run.meta_mut() = ObjectMeta {
-        name: metadata.name,
-        namespace: metadata.namespace,
-        uid: metadata.uid,
-        resource_version: metadata.resource_version,
-        generation: metadata.generation,
-        creation_timestamp: metadata.creation_timestamp,
-        deletion_timestamp: metadata.deletion_timestamp,
-        annotations: Some(annotations).filter(|it| !it.is_empty()),
-        ..ObjectMeta::default()
-    };
-    if let Ok(run) = &mut run.0 {
-        let cleanup = std::mem::take(&mut run.spec.cleanup);
-        run.spec = BenchmarkRunSpec { cleanup, ..BenchmarkRunSpec::default() };
-        run.status = run.status.take().map(slim_status);
+/// What decisions on a cached run need of it. A whole BenchmarkRun takes kilobytes even if all its fields are empty.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "Guarded")]
+pub struct CachedRun {
+    metadata: ObjectMeta,
+    /// `None` if this release cannot read the run.
+    kept: Option<Kept>,
+}
+
+#[derive(Clone, Debug)]
+struct Kept {
+    cleanup: Cleanup,
+    status: Option<KeptStatus>,
+}
+
+#[derive(Clone, Debug)]
+struct KeptStatus {
+    observed_generation: i64,
+    phase: Option<Phase>,
+    outcome: Option<Outcome>,
+    completion_time: Option<Timestamp>,
+    /// The watch on pods compares the pod of the attempt in progress.
+    attempt: Option<Box<Attempt>>,
+    reason: Reported<Reason>,
+}
+
+impl From<Guarded> for CachedRun {
+    fn from(mut run: Guarded) -> Self {
+        let metadata = std::mem::take(run.meta_mut());
+        let mut annotations = metadata.annotations.unwrap_or_default();
+        annotations.retain(|key, _| key == FINISHED);
+        let metadata = ObjectMeta {
+            name: metadata.name,
+            namespace: metadata.namespace,
+            uid: metadata.uid,
+            resource_version: metadata.resource_version,
+            generation: metadata.generation,
+            creation_timestamp: metadata.creation_timestamp,
+            deletion_timestamp: metadata.deletion_timestamp,
+            annotations: Some(annotations).filter(|it| !it.is_empty()),
+            ..ObjectMeta::default()
+        };
+        let kept = run.0.ok().map(|run| Kept { cleanup: run.spec.cleanup, status: run.status.map(KeptStatus::from) });
+        CachedRun { metadata, kept }
     }
 }
 
-fn slim_status(status: BenchmarkRunStatus) -> BenchmarkRunStatus {
-    BenchmarkRunStatus {
-        observed_generation: status.observed_generation,
-        phase: status.phase,
-        outcome: status.outcome,
-        completion_time: status.completion_time,
-        // The watch on pods compares the pod of the attempt in progress.
-        attempts: current_attempt(&status).cloned().into_iter().collect(),
-        reason: status.reason,
-        ..BenchmarkRunStatus::default()
+impl From<BenchmarkRunStatus> for KeptStatus {
+    fn from(status: BenchmarkRunStatus) -> Self {
+        KeptStatus {
+            observed_generation: status.observed_generation,
+            phase: status.phase,
+            outcome: status.outcome,
+            completion_time: status.completion_time,
+            attempt: current_attempt(&status).cloned().map(Box::new),
+            reason: status.reason,
+        }
+    }
+}
+
+impl CachedRun {
+    /// The run with the fields that are kept; `None` if this release cannot read it.
+    pub fn run(&self) -> Option<BenchmarkRun> {
+        let kept = self.kept.as_ref()?;
+        let status = kept.status.as_ref().map(|it| BenchmarkRunStatus {
+            observed_generation: it.observed_generation,
+            phase: it.phase,
+            outcome: it.outcome,
+            completion_time: it.completion_time,
+            attempts: it.attempt.as_deref().cloned().into_iter().collect(),
+            reason: it.reason.clone(),
+            ..BenchmarkRunStatus::default()
+        });
+        let spec = BenchmarkRunSpec { cleanup: kept.cleanup.clone(), ..BenchmarkRunSpec::default() };
+        Some(BenchmarkRun { metadata: self.metadata.clone(), spec, status })
+    }
+
+    /// Its phase and its outcome, where it has them and can be read.
+    pub fn state(&self) -> (Option<Phase>, Option<Outcome>) {
+        let status = self.kept.as_ref().and_then(|it| it.status.as_ref());
+        (status.and_then(|it| it.phase), status.and_then(|it| it.outcome))
+    }
+}
+
+impl Resource for CachedRun {
+    type DynamicType = ();
+    type Scope = NamespaceResourceScope;
+
+    fn kind(_: &()) -> Cow<'_, str> {
+        BenchmarkRun::kind(&())
+    }
+
+    fn group(_: &()) -> Cow<'_, str> {
+        BenchmarkRun::group(&())
+    }
+
+    fn version(_: &()) -> Cow<'_, str> {
+        BenchmarkRun::version(&())
+    }
+
+    fn plural(_: &()) -> Cow<'_, str> {
+        BenchmarkRun::plural(&())
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
     }
 }
 
@@ -106,9 +192,7 @@ mod tests {
     }
 
     fn slimmed(run: Value) -> BenchmarkRun {
-        let mut run: Guarded = serde_json::from_value(run).unwrap();
-        slim(&mut run);
-        run.0.unwrap()
+        serde_json::from_value::<CachedRun>(run).unwrap().run().unwrap()
     }
 
     #[test]
@@ -137,9 +221,8 @@ mod tests {
     fn a_run_that_cannot_be_read_keeps_as_little() {
         let mut odd = run("Running");
         odd["spec"]["harness"] = json!("harness-of-tomorrow");
-        let mut odd: Guarded = serde_json::from_value(odd).unwrap();
-        slim(&mut odd);
-        assert!(odd.0.is_err());
+        let odd: CachedRun = serde_json::from_value(odd).unwrap();
+        assert!(odd.run().is_none());
         let keys: Vec<_> = odd.meta().annotations.iter().flat_map(|it| it.keys().map(String::as_str)).collect();
         assert_eq!((keys, &odd.meta().labels), (vec![FINISHED], &None));
     }

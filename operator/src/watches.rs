@@ -32,7 +32,7 @@ use serde::de::DeserializeOwned;
 use tracing::{debug, info, warn};
 
 use crate::{
-    cached_run::{self, Guarded},
+    cached_run::{self, CachedRun, Guarded},
     connection::{NoBackoff, WatchBackoff},
     context::Context,
     ended_pods::EndedPods,
@@ -50,7 +50,7 @@ const DEBOUNCE: Duration = Duration::from_millis(200);
 /// The cache of a watch on runs.
 #[derive(Clone)]
 pub struct Runs {
-    store: Store<Guarded>,
+    store: Store<CachedRun>,
     /// Kept beside the store, which wakes only one waiter, and that is the controller.
     filled: Arc<AtomicBool>,
 }
@@ -73,28 +73,26 @@ impl Runs {
 
     /// The phase and the outcome of each run.
     pub fn states(&self) -> Vec<(Option<Phase>, Option<Outcome>)> {
-        let runs = self.store.state();
-        let statuses = runs.iter().map(|it| it.0.as_ref().ok().and_then(|it| it.status.as_ref()));
-        statuses.map(|it| (it.and_then(|it| it.phase), it.and_then(|it| it.outcome))).collect()
+        self.store.state().iter().map(|it| it.state()).collect()
     }
 
-    fn holds(&self, run: &Guarded) -> bool {
+    fn holds(&self, run: &CachedRun) -> bool {
         self.store.get(&ObjectRef::from_obj(run)).is_some_and(|it| it.uid() == run.uid())
     }
 
     /// Whether it holds this run in the same generation.
-    fn holds_generation(&self, run: &Guarded) -> bool {
+    fn holds_generation(&self, run: &CachedRun) -> bool {
         let known = self.store.get(&ObjectRef::from_obj(run));
         known.is_some_and(|it| it.uid() == run.uid() && it.meta().generation == run.meta().generation)
     }
 
     /// Keeps how a pod ended, if its run is in the cache and unfinished.
-    fn note(&self, reference: &ObjectRef<Guarded>, pod: &Pod, ended_pods: &EndedPods) {
+    fn note(&self, reference: &ObjectRef<CachedRun>, pod: &Pod, ended_pods: &EndedPods) {
         if let Some(run) = self.store.get(reference)
-            && let Ok(run) = &run.0
+            && let Some(run) = run.run()
             && !run.is_finished()
         {
-            ended_pods.note(run, pod);
+            ended_pods.note(&run, pod);
         }
     }
 }
@@ -151,9 +149,9 @@ pub fn controller(
 fn run_changes(
     namespace: Option<&str>,
     context: &Arc<Context>,
-    writer: Writer<Guarded>,
+    writer: Writer<CachedRun>,
     runs: &Runs,
-) -> impl Stream<Item = Result<Guarded, watcher::Error>> + Send + 'static {
+) -> impl Stream<Item = Result<CachedRun, watcher::Error>> + Send + 'static {
     let api = api::<Guarded>(&context.client, namespace);
     context.health.expect(api.resource_url());
     let mut intake = Intake {
@@ -168,25 +166,37 @@ fn run_changes(
     context.targets.filling();
     watcher(api, watch_config(context))
         .backoff(WatchBackoff::default())
-        .modify(move |run| {
-            if let Ok(run) = &run.0 {
-                noting.targets.note(run, &noting.settings, Timestamp::now());
-                noting.namespaces.note(run, &noting.policy);
-            }
-            cached_run::slim(run);
-        })
+        .map_ok(move |event| cached(event, &noting))
         .inspect_err(move |_| metrics.watch_failed(&BenchmarkRun::plural(&())))
         .flat_map(move |event| match event {
-            Ok(event) => stream::iter(intake.take(&event)).map(|it| Ok(Guarded::clone(&it))).left_stream(),
+            Ok(event) => stream::iter(intake.take(&event)).map(|it| Ok(CachedRun::clone(&it))).left_stream(),
             Err(error) => stream::iter([Err(error)]).right_stream(),
         })
+}
+
+/// Notes what the run of an event has to do with other runs, and keeps of it what the cache needs.
+fn cached(event: Event<Guarded>, context: &Context) -> Event<CachedRun> {
+    let note = |run: Guarded| {
+        if let Ok(run) = &run.0 {
+            context.targets.note(run, &context.settings, Timestamp::now());
+            context.namespaces.note(run, &context.policy);
+        }
+        CachedRun::from(run)
+    };
+    match event {
+        Event::Apply(run) => Event::Apply(note(run)),
+        Event::InitApply(run) => Event::InitApply(note(run)),
+        Event::Delete(run) => Event::Delete(note(run)),
+        Event::Init => Event::Init,
+        Event::InitDone => Event::InitDone,
+    }
 }
 
 /// Takes the events of the watch on runs into the cache.
 struct Intake {
     namespace: Option<String>,
     context: Arc<Context>,
-    writer: Writer<Guarded>,
+    writer: Writer<CachedRun>,
     runs: Runs,
     /// What the cache held when the list of all runs began, while that list is read.
     before: HashMap<String, Option<i64>>,
@@ -196,7 +206,7 @@ impl Intake {
     /// Returns the runs that need a turn: those that are new or have a new generation. The operator's own status writes change
     /// no generation. The runs of a list follow after its end, because the cache does not hold them before, and a turn of a run
     /// that the cache does not hold does nothing.
-    fn take(&mut self, event: &Event<Guarded>) -> Vec<Arc<Guarded>> {
+    fn take(&mut self, event: &Event<CachedRun>) -> Vec<Arc<CachedRun>> {
         let changed = matches!(event, Event::Apply(run) if !self.runs.holds_generation(run));
         self.writer.apply_watcher_event(event);
         match event {
@@ -215,7 +225,7 @@ impl Intake {
     }
 
     /// The list of all runs is whole.
-    fn listed(&mut self) -> Vec<Arc<Guarded>> {
+    fn listed(&mut self) -> Vec<Arc<CachedRun>> {
         let before = std::mem::take(&mut self.before);
         let now_known = self.runs.uids();
         self.context.targets.retain(self.namespace.as_deref(), &now_known, Timestamp::now());
@@ -253,8 +263,8 @@ fn watch_config(context: &Context) -> watcher::Config {
     watcher::Config::default().timeout(context.health.limits().watch_seconds).page_size(cached_run::PAGE)
 }
 
-async fn turn(run: Arc<Guarded>, context: Arc<Context>, known: Runs) -> Result<Action, Error> {
-    if run.0.as_ref().is_ok_and(cached_run::is_settled) {
+async fn turn(run: Arc<CachedRun>, context: Arc<Context>, known: Runs) -> Result<Action, Error> {
+    if run.run().is_some_and(|it| cached_run::is_settled(&it)) {
         return Ok(Action::await_change());
     }
     let _place = context.turns.enter(place(run.meta()).0).await;
@@ -264,11 +274,11 @@ async fn turn(run: Arc<Guarded>, context: Arc<Context>, known: Runs) -> Result<A
     done
 }
 
-async fn begin(run: &Guarded, context: &Arc<Context>) -> Result<Action, Error> {
-    match &run.0 {
-        Ok(run) => reconcile(Arc::new(run.clone()), Arc::clone(context)).await,
-        Err(invalid) => {
-            let (namespace, name) = place(&invalid.metadata);
+async fn begin(run: &CachedRun, context: &Arc<Context>) -> Result<Action, Error> {
+    match run.run() {
+        Some(run) => reconcile(Arc::new(run), Arc::clone(context)).await,
+        None => {
+            let (namespace, name) = place(run.meta());
             let done = tokio::time::timeout(TURN_LIMIT, unreadable::leave_alone(context, namespace, name)).await;
             done.unwrap_or(Err(Error::Timeout(TURN_LIMIT)))
         }
@@ -276,17 +286,17 @@ async fn begin(run: &Guarded, context: &Arc<Context>) -> Result<Action, Error> {
 }
 
 /// A run that was deleted during its turn has no further turn or event that could remove it from memory.
-fn forget_unknown(run: &Guarded, context: &Context, known: &Runs) {
+fn forget_unknown(run: &CachedRun, context: &Context, known: &Runs) {
     if !known.holds(run) {
         context.forget(&run.uid().unwrap_or_default());
     }
 }
 
-fn after_error(run: &Guarded, error: &Error, context: &Arc<Context>) -> Action {
-    match &run.0 {
-        Ok(run) => on_error(Arc::new(run.clone()), error, Arc::clone(context)),
-        Err(invalid) => {
-            let (namespace, name) = place(&invalid.metadata);
+fn after_error(run: &CachedRun, error: &Error, context: &Arc<Context>) -> Action {
+    match run.run() {
+        Some(run) => on_error(Arc::new(run), error, Arc::clone(context)),
+        None => {
+            let (namespace, name) = place(run.meta());
             warn!(run = %format!("{namespace}/{name}"), %error, "the user could not be told that a run cannot be read");
             Action::requeue(unreadable::RETRY)
         }
@@ -299,7 +309,7 @@ fn place(metadata: &ObjectMeta) -> (&str, &str) {
 }
 
 /// The run that the labels of an object name.
-fn run_of<K: ResourceExt>(child: &K) -> Option<ObjectRef<Guarded>> {
+fn run_of<K: ResourceExt>(child: &K) -> Option<ObjectRef<CachedRun>> {
     let name = child.labels().get(meta::RUN)?;
     Some(ObjectRef::new(name).within(&child.namespace()?))
 }

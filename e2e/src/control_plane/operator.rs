@@ -54,6 +54,18 @@ pub fn alone() -> anyhow::Result<Vec<String>> {
     Ok(known.then(|| flag.to_owned()).into_iter().collect())
 }
 
+/// The settings of the allocator that the chart gives to the operator, on which its memory depends.
+fn allocator() -> anyhow::Result<Vec<(&'static str, &'static str)>> {
+    let template = include_str!("../../../charts/benchwright/templates/deployment.yaml");
+    let setting = |line: &'static str| {
+        let (name, value) = line.trim().strip_prefix("- {name: ")?.split_once(", value: \"")?;
+        Some((name, value.strip_suffix("\"}")?)).filter(|_| name.starts_with("MALLOC_"))
+    };
+    let settings: Vec<_> = template.lines().filter_map(setting).collect();
+    anyhow::ensure!(!settings.is_empty(), "the chart's deployment.yaml has no lines `- {{name: MALLOC_...` any more");
+    Ok(settings)
+}
+
 impl Operator {
     /// Starts the operator with the rights of a certificate, `operator-a` or `operator-b`. Its log is appended to
     /// `log/<log>` of the control plane.
@@ -68,6 +80,7 @@ impl Operator {
             .args(["--admin-address", &format!("127.0.0.1:{port}")])
             .args(flags)
             .env("KUBECONFIG", plane.folder.join(format!("{user}.kubeconfig")))
+            .envs(allocator()?)
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
