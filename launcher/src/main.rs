@@ -16,7 +16,9 @@ use std::{
 use clap::{Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use commands::bench;
-use commands::{compare, index, page, plan, plot, profiles, render, run, show, sim, submission, sut, validate};
+use commands::{
+    archive, compare, index, page, plan, plot, profiles, render, run, show, sim, submission, sut, validate,
+};
 use crds::wording::with_causes;
 use launcher::console::{self, PrintError};
 
@@ -59,6 +61,8 @@ enum Command {
     Plot(plot::PlotArgs),
     /// Write the page of all runs below a folder, index.html, anew
     Index(index::IndexArgs),
+    /// Write a results folder to stdout as a tar stream with checksums; `kubectl benchwright results` reads it
+    Archive(archive::ArchiveArgs),
     /// Build the tree of a submission to MLPerf Inference from finished LoadGen runs, or check one
     Submission(submission::SubmissionArgs),
     #[cfg(target_os = "linux")]
@@ -98,6 +102,7 @@ fn main() -> ExitCode {
         Command::Sut(args) => Ok(sut::run(&args)),
         Command::Compare(args) => Ok(compare::run(&args)),
         Command::Validate(args) => validate::run(&args),
+        Command::Archive(args) => archive::run(&args),
         Command::Plot(args) => Ok(plot::run(&args)),
         #[cfg(target_os = "linux")]
         Command::Bench(args) => bench::run(args).map(status),

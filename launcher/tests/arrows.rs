@@ -10,11 +10,12 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 21] = [
+const ARROWS: [(&str, &[&str]); 22] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("operator", &["crds", "workload-profiles"]),
-    ("kubectl-benchwright", &["crds", "junit"]),
+    ("kubectl-benchwright", &["archive", "crds", "junit"]),
+    ("archive", &["crds"]),
     ("clock", &[]),
     ("loadgen", &["crds", "workload-profiles"]),
     ("tokenizer", &[]),
@@ -34,6 +35,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
         "launcher",
         &[
             "analysis",
+            "archive",
             "bench",
             "charts",
             "clock",
@@ -56,7 +58,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
 const PURE: [&str; 7] = ["charts", "crds", "junit", "workload-profiles", "loadgen", "statistics", "tokenizer"];
 
 /// Crates that use what the engine recorded, and do nothing asynchronous by themselves.
-const WITHOUT_RUNTIME: [&str; 5] = ["analysis", "comparison", "page", "report", "submission"];
+const WITHOUT_RUNTIME: [&str; 6] = ["analysis", "archive", "comparison", "page", "report", "submission"];
 
 fn cargo(arguments: &[&str]) -> String {
     let run = Command::new(env!("CARGO")).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();

@@ -4,6 +4,8 @@
 
 #[path = "cli/apis.rs"]
 mod apis;
+#[path = "cli/archive.rs"]
+mod archive;
 #[path = "cli/chromium.rs"]
 mod chromium;
 mod common;

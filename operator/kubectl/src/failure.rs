@@ -13,6 +13,8 @@ pub(crate) const ERROR: u8 = 3;
 pub(crate) const TIMEOUT: u8 = 124;
 /// The exit code of a command that Ctrl-C ended, as a shell reports it.
 pub(crate) const INTERRUPTED: u8 = 130;
+/// The exit code of a command that SIGTERM ended, as a shell reports it.
+pub(crate) const TERMINATED: u8 = 143;
 
 /// Why a command gave up.
 #[derive(Debug)]

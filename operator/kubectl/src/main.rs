@@ -4,6 +4,7 @@
 mod commands;
 mod connection;
 mod console;
+mod copy;
 mod deadline;
 mod failure;
 mod follow;
@@ -15,7 +16,7 @@ mod time_limit;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use commands::{gate, logs, rerun, run, wait};
+use commands::{gate, logs, rerun, results, run, wait};
 use connection::ConnectionArgs;
 use failure::Failure;
 
@@ -44,6 +45,8 @@ enum Command {
     Gate(gate::GateArgs),
     /// Print the log of a run's launcher
     Logs(logs::LogsArgs),
+    /// Copy the results folder of a run to this machine
+    Results(results::ResultsArgs),
 }
 
 fn main() -> ExitCode {
@@ -77,5 +80,6 @@ async fn execute(cli: Cli) -> Result<u8, Failure> {
         Command::Wait(args) => wait::run(&args, &connection.connect().await?).await,
         Command::Gate(args) => gate::run(&args, &connection.connect().await?).await,
         Command::Logs(args) => logs::run(&args, &connection.connect().await?).await,
+        Command::Results(args) => results::run(&args, &connection.connect().await?).await,
     }
 }

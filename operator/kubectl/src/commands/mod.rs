@@ -3,6 +3,7 @@
 pub(crate) mod gate;
 pub(crate) mod logs;
 pub(crate) mod rerun;
+pub(crate) mod results;
 pub(crate) mod run;
 pub(crate) mod wait;
 

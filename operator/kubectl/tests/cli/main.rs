@@ -7,6 +7,7 @@ mod following;
 mod plugin;
 mod refusals;
 mod rerun;
+mod results;
 mod runs;
 mod server;
 mod silence;

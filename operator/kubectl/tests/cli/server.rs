@@ -22,6 +22,7 @@ use tokio_tungstenite::{
     tungstenite::{Message, handshake::derive_accept_key, protocol::Role},
 };
 
+const PODS: &str = "/api/v1/namespaces/bench/pods/";
 const RUNS: &str = "/apis/benchwright.dev/v1alpha1/namespaces/bench/benchmarkruns";
 
 /// The server. It ends with the test's runtime.
@@ -53,6 +54,25 @@ struct Data {
     logs: BTreeMap<String, String>,
     /// What the launcher's `/metrics` shows.
     metrics: String,
+    /// Other objects than runs, by their path.
+    objects: BTreeMap<String, Value>,
+    /// The status of a pod from its creation on.
+    pod_status: Value,
+    /// What an exec sends.
+    exec: Vec<Sent>,
+}
+
+/// What the kubelet sends in an exec.
+#[derive(Clone, Debug)]
+pub enum Sent {
+    Stdout(Vec<u8>),
+    Stderr(String),
+    /// The status of the command: none for success.
+    End(Option<String>),
+    /// Nothing more, and the connection stays.
+    Silence,
+    /// The end of the connection without a word.
+    Break,
 }
 
 impl Server {
@@ -120,6 +140,27 @@ impl Server {
 
     pub fn set_log(&self, pod: &str, text: &str) {
         self.data().logs.insert(pod.to_owned(), text.to_owned());
+    }
+
+    /// Stores an object that is no run, under its path.
+    pub fn set_object(&self, path: &str, object: Value) {
+        self.data().objects.insert(path.to_owned(), object);
+    }
+
+    /// Gives each pod that is created this status.
+    pub fn set_pod_status(&self, status: Value) {
+        self.data().pod_status = status;
+    }
+
+    /// What the next execs send.
+    pub fn set_exec(&self, sent: Vec<Sent>) {
+        self.data().exec = sent;
+    }
+
+    /// The pods that are there.
+    pub fn pods(&self) -> Vec<Value> {
+        let data = self.data();
+        data.objects.iter().filter(|(path, _)| path.starts_with(PODS)).map(|(_, it)| it.clone()).collect()
     }
 
     pub fn set_metrics(&self, page: &str) {
@@ -250,6 +291,26 @@ async fn answer(State(world): State<Arc<World>>, mut request: Request) -> Respon
                 tokio::spawn(async move { forward(upgrade.await.unwrap(), page).await });
                 return switched(key.as_bytes());
             }
+            _ if path.ends_with("/exec") => {
+                let sent = data.exec.clone();
+                let (upgrade, key) = (upgrade.unwrap(), key.unwrap());
+                tokio::spawn(async move { execute(upgrade.await.unwrap(), sent).await });
+                return switched(key.as_bytes());
+            }
+            ("create", None) if path == PODS.trim_end_matches('/') => {
+                let mut pod = body.clone();
+                pod["status"] = data.pod_status.clone();
+                let name = pod["metadata"]["name"].as_str().unwrap().to_owned();
+                data.objects.insert(format!("{PODS}{name}"), pod.clone());
+                Some(pod)
+            }
+            ("get", None) if path == PODS.trim_end_matches('/') => {
+                let items: Vec<&Value> =
+                    data.objects.iter().filter(|(it, _)| it.starts_with(PODS)).map(|(_, it)| it).collect();
+                Some(json!({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}))
+            }
+            ("get", None) if data.objects.contains_key(&path) => data.objects.get(&path).cloned(),
+            ("delete", None) if data.objects.contains_key(&path) => data.objects.remove(&path),
             _ => Some(failure(404, "NotFound", "the server could not find the requested resource")),
         }
     };
@@ -281,6 +342,38 @@ fn changes_since(world: &Arc<World>, version: usize) -> Response {
         Some((Ok::<_, Infallible>(Bytes::from(line)), (world, receiver, sent + 1)))
     });
     ([(header::CONTENT_TYPE, "application/json")], Body::from_stream(lines)).into_response()
+}
+
+/// The kubelet's end of an exec.
+async fn execute(socket: hyper::upgrade::Upgraded, sent: Vec<Sent>) {
+    let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(socket), Role::Server, None).await;
+    for part in sent {
+        let (channel, bytes) = match part {
+            Sent::Stdout(bytes) => (1, bytes),
+            Sent::Stderr(text) => (2, text.into_bytes()),
+            Sent::End(None) => (3, br#"{"metadata":{},"status":"Success"}"#.to_vec()),
+            Sent::End(Some(message)) => {
+                let status = json!({
+                    "metadata": {}, "status": "Failure", "reason": "NonZeroExitCode", "message": message,
+                    "details": {"causes": [{"reason": "ExitCode", "message": "10"}]},
+                });
+                (3, status.to_string().into_bytes())
+            }
+            Sent::Silence => {
+                while let Some(Ok(_)) = socket.next().await {}
+                return;
+            }
+            Sent::Break => return,
+        };
+        // In pieces, as the kubelet sends them.
+        for piece in bytes.chunks(32 * 1024) {
+            if socket.send(Message::binary([&[channel], piece].concat())).await.is_err() {
+                return;
+            }
+        }
+    }
+    // The caller closes.
+    while let Some(Ok(_)) = socket.next().await {}
 }
 
 /// The kubelet's end of a port-forward, behind which a launcher answers one request.

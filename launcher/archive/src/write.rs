@@ -1,0 +1,215 @@
+//! [I/O] A folder -> the stream.
+
+use std::{
+    fs::{self, File, Metadata},
+    io::{self, BufReader, Read, Write},
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+
+use crds::hex;
+use sha2::{Digest as _, Sha256};
+
+use crate::{CHECKSUMS, CHUNK, CONTENTS, FILES, FORMAT, MAX_FILES, name};
+
+/// What a stream holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// How many files.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// What is in the folder and not in the stream: links, pipes and the like.
+    pub left_out: Vec<PathBuf>,
+}
+
+/// Why there is no stream, or why it breaks off.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The folder or a file in it cannot be read.
+    #[error("cannot read {path}: {source}; give a results folder that this user may read", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The folder has no file.
+    #[error("{path} has no files; give the results folder of a finished run", path = .0.display())]
+    Empty(PathBuf),
+    /// The folder has more files than a results folder.
+    #[error("{path} has more than {MAX_FILES} files; give the results folder of one run", path = .0.display())]
+    TooManyFiles(PathBuf),
+    /// The name of a file cannot be sent.
+    #[error(
+        "{path} has a name that is not sent: it is longer than 200 bytes, lies deeper than 8 folders, or has control characters, \\ or :; rename it",
+        path = .0.display()
+    )]
+    Name(PathBuf),
+    /// A file that was asked for is missing.
+    #[error("{folder} has no file {name:?}; leave out --file to send all", folder = folder.display())]
+    Missing {
+        /// The folder.
+        folder: PathBuf,
+        /// The file.
+        name: String,
+    },
+    /// A file changed meanwhile.
+    #[error("{path} changed while it was read; try again when the run has ended", path = .0.display())]
+    Changed(PathBuf),
+    /// The reader is gone, or the place that the stream goes to is full.
+    #[error("cannot write the stream: {0}; try again")]
+    Write(io::Error),
+}
+
+/// A file that is sent.
+struct Source {
+    name: String,
+    path: PathBuf,
+    bytes: u64,
+}
+
+/// Writes a folder, or of it the files with these names, where there are any.
+///
+/// # Errors
+/// The folder or a file cannot be read, changes meanwhile or has a name that cannot be sent, or `out` cannot be written. What was
+/// written until then is a stream that a reader refuses.
+pub fn write(folder: &Path, only: &[String], out: impl Write) -> Result<Written, ArchiveError> {
+    let mut written = Written::default();
+    let mut sources = Vec::new();
+    collect(folder, "", &mut sources, &mut written.left_out)?;
+    if let Some(missing) = only.iter().find(|name| !sources.iter().any(|it| it.name == **name)) {
+        return Err(ArchiveError::Missing { folder: folder.to_owned(), name: missing.clone() });
+    }
+    sources.retain(|it| only.is_empty() || only.contains(&it.name));
+    if sources.is_empty() {
+        return Err(ArchiveError::Empty(folder.to_owned()));
+    }
+    let mut out = tar::Builder::new(out);
+    let lines = sources.iter().map(|it| format!("{} {}\n", it.bytes, it.name));
+    let contents: String = std::iter::once(format!("{FORMAT}\n")).chain(lines).collect();
+    append_text(&mut out, CONTENTS, &contents)?;
+    let mut checksums = String::new();
+    for source in &sources {
+        let digest = append_file(&mut out, source)?;
+        checksums += &format!("{digest}  {FILES}{}\n", source.name);
+        written.files += 1;
+        written.bytes += source.bytes;
+    }
+    append_text(&mut out, CHECKSUMS, &checksums)?;
+    let mut out = out.into_inner().map_err(ArchiveError::Write)?;
+    out.flush().map_err(ArchiveError::Write)?;
+    Ok(written)
+}
+
+/// The files below a folder, in the order of their names.
+fn collect(
+    folder: &Path,
+    prefix: &str,
+    found: &mut Vec<Source>,
+    left_out: &mut Vec<PathBuf>,
+) -> Result<(), ArchiveError> {
+    let unreadable = |path: &Path| {
+        let path = path.to_owned();
+        move |source| ArchiveError::Read { path, source }
+    };
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable(folder))? {
+        entries.push(entry.map_err(unreadable(folder))?);
+        if entries.len() > MAX_FILES {
+            return Err(ArchiveError::TooManyFiles(folder.to_owned()));
+        }
+    }
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        // That of a link itself, and not of what it leads to.
+        let metadata = entry.metadata().map_err(unreadable(&path))?;
+        if !metadata.is_dir() && !metadata.is_file() {
+            left_out.push(path);
+            continue;
+        }
+        let name = entry.file_name().to_str().map(|it| format!("{prefix}{it}"));
+        let name = name.filter(|it| name::path(it).is_some()).ok_or_else(|| ArchiveError::Name(path.clone()))?;
+        if metadata.is_dir() {
+            collect(&path, &format!("{name}/"), found, left_out)?;
+        } else {
+            found.push(Source { name, path, bytes: metadata.len() });
+        }
+        if found.len() > MAX_FILES {
+            return Err(ArchiveError::TooManyFiles(folder.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Appends a file, and returns its checksum.
+fn append_file<W: Write>(out: &mut tar::Builder<W>, source: &Source) -> Result<String, ArchiveError> {
+    let unreadable = |error| ArchiveError::Read { path: source.path.clone(), source: error };
+    let changed = || ArchiveError::Changed(source.path.clone());
+    let file = File::open(&source.path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() || metadata.len() != source.bytes {
+        return Err(changed());
+    }
+    let header = header(&format!("{FILES}{}", source.name), source.bytes, modified(&metadata))
+        .map_err(|_| ArchiveError::Name(source.path.clone()))?;
+    let mut content =
+        Content { file: BufReader::with_capacity(CHUNK, file).take(source.bytes), digest: Sha256::new(), failed: None };
+    let appended = out.append(&header, &mut content);
+    if let Some(error) = content.failed {
+        return Err(unreadable(error));
+    }
+    appended.map_err(ArchiveError::Write)?;
+    // A file that became shorter leaves a remainder, and one that grew has another size now.
+    if content.file.limit() > 0 || fs::metadata(&source.path).map_err(unreadable)?.len() != source.bytes {
+        return Err(changed());
+    }
+    Ok(hex(&content.digest.finalize()))
+}
+
+fn append_text<W: Write>(out: &mut tar::Builder<W>, name: &str, text: &str) -> Result<(), ArchiveError> {
+    let header = header(name, text.len() as u64, 0).map_err(ArchiveError::Write)?;
+    out.append(&header, text.as_bytes()).map_err(ArchiveError::Write)
+}
+
+fn header(name: &str, bytes: u64, modified: u64) -> io::Result<tar::Header> {
+    let mut header = tar::Header::new_ustar();
+    header.set_path(name)?;
+    header.set_entry_type(tar::EntryType::Regular);
+    header.set_mode(0o644);
+    header.set_size(bytes);
+    header.set_mtime(modified);
+    header.set_cksum();
+    Ok(header)
+}
+
+/// When a file was last written, in seconds since 1970; 0 if the file system does not say.
+fn modified(metadata: &Metadata) -> u64 {
+    let time = metadata.modified().ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
+    time.map(|it| it.as_secs()).unwrap_or_default()
+}
+
+/// A file as it is read. It keeps an error of its own, which is none of the stream.
+struct Content {
+    file: io::Take<BufReader<File>>,
+    digest: Sha256,
+    failed: Option<io::Error>,
+}
+
+impl Read for Content {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.file.read(buffer) {
+            Ok(read) => {
+                self.digest.update(&buffer[..read]);
+                Ok(read)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err(error) => {
+                let kind = error.kind();
+                self.failed = Some(error);
+                Err(kind.into())
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! [I/O] `benchwright archive`: a results folder as a stream, for `kubectl benchwright results`.
+
+use std::{
+    io::{self, BufWriter},
+    path::PathBuf,
+};
+
+use clap::Args;
+use crds::{ExitCode, units::Span};
+use launcher::console;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// How much of the stream is written at once.
+const BUFFER: usize = 256 << 10;
+
+#[derive(Args)]
+pub(crate) struct ArchiveArgs {
+    /// The results folder of a finished run
+    #[arg(required_unless_present = "hold")]
+    folder: Option<PathBuf>,
+    /// Send only this file of it; may be given several times
+    #[arg(long, value_name = "NAME", requires = "folder")]
+    file: Vec<String>,
+    /// Do nothing for this long: keeps the container running in which `kubectl benchwright results` calls this command
+    #[arg(long, value_name = "TIME", conflicts_with = "folder")]
+    hold: Option<Span>,
+}
+
+pub(crate) fn run(args: &ArchiveArgs) -> anyhow::Result<u8> {
+    if let Some(time) = args.hold {
+        hold(time)?;
+    }
+    let Some(folder) = &args.folder else { return Ok(0) };
+    let out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
+    match archive::write(folder, &args.file, out) {
+        Ok(written) => {
+            for path in written.left_out {
+                console::say(format_args!("benchwright: {} is not sent: it is a link or no file", path.display()));
+            }
+            Ok(0)
+        }
+        Err(error) => {
+            console::say(format_args!("benchwright: {error}"));
+            let exit = match error {
+                archive::ArchiveError::Write(_) => ExitCode::Storage,
+                _ => ExitCode::Configuration,
+            };
+            Ok(exit.code())
+        }
+    }
+}
+
+/// Waits for the end of the time, or for a signal: as the first process of a container this one dies of none by itself.
+fn hold(time: Span) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let signals = async {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        };
+        // The end of the time is no error.
+        let _ = clock::limit(time.0, signals).await;
+        Ok(())
+    })
+}

@@ -1,0 +1,54 @@
+//! `results`: the results folder of a run, on this machine.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use crds::units::Span;
+
+use super::get;
+use crate::{
+    connection::Connection,
+    console::say,
+    copy::{self, Partial, Source},
+    deadline::Deadline,
+    failure::Failure,
+};
+
+#[derive(Args)]
+pub(crate) struct ResultsArgs {
+    /// A run that has ended
+    name: String,
+    /// The folder for its files, which is new or empty
+    dir: PathBuf,
+    #[command(flatten)]
+    copy: CopyArgs,
+    /// Copy the folder although its files are not those that the launcher stored, such as a page that was written again
+    #[arg(long)]
+    unverified: bool,
+}
+
+/// How files are copied.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CopyArgs {
+    /// How long the copy may take, the start of its pod included; then the exit code is 124, and nothing is kept
+    #[arg(long, value_name = "TIME", default_value = "30m")]
+    pub(crate) timeout: Span,
+    /// The image with `benchwright archive` [default: the launcher's]
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) image: Option<String>,
+}
+
+pub(crate) async fn run(args: &ResultsArgs, connection: &Connection) -> Result<u8, Failure> {
+    let deadline = Deadline::after(Some(args.copy.timeout.0));
+    let run = get(connection, &args.name).await?;
+    let source = Source::of(&run, &connection.namespace, args.copy.image.as_deref())?;
+    let folder = Partial::beside(&args.dir)?;
+    let (folder, received) = copy::copy(connection, &source, &[], folder, &deadline).await?;
+    if !args.unverified {
+        copy::compare(&source, &received, &[])?;
+    }
+    folder.keep()?;
+    let bytes = received.iter().map(|it| it.bytes).sum();
+    say(format_args!("{} files, {}, in {}", received.len(), copy::size(bytes), args.dir.display()));
+    Ok(0)
+}

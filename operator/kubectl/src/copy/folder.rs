@@ -1,0 +1,73 @@
+//! [I/O] The folder on this machine: complete, or not there.
+
+use std::{
+    fs::{self, Permissions},
+    io,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use tempfile::TempDir;
+
+use crate::failure::Failure;
+
+/// A folder under a temporary name, beside the one that it becomes. It is deleted unless it is kept.
+#[derive(Debug)]
+pub(crate) struct Partial {
+    folder: TempDir,
+    wanted: PathBuf,
+}
+
+impl Partial {
+    /// Makes the temporary folder. A folder that exists has to be empty.
+    pub(crate) fn beside(wanted: &Path) -> Result<Partial, Failure> {
+        let shown = wanted.display();
+        let wrong = |why: String| Failure::error(format!("DIR is {shown}, {why}"));
+        let path = match fs::read_dir(wanted) {
+            Ok(mut entries) => {
+                if entries.next().is_some() {
+                    return Err(wrong("which is not empty; name a new folder, or empty this one".into()));
+                }
+                wanted.canonicalize().map_err(|it| wrong(format!("which cannot be used: {it}; name a new folder")))?
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => wanted.to_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                return Err(wrong("which is no folder; name a new folder".into()));
+            }
+            Err(error) => return Err(wrong(format!("which cannot be read: {error}; name a new folder"))),
+        };
+        let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
+            return Err(wrong("which has no name; name a new folder".into()));
+        };
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        let folder = tempfile::Builder::new()
+            .prefix(&format!(".{}.", name.to_string_lossy()))
+            .suffix(".partial")
+            // As the umask allows, like any folder.
+            .permissions(Permissions::from_mode(0o777))
+            .tempdir_in(parent)
+            .map_err(|it| {
+                wrong(format!("beside which nothing can be written: {it}; make its parent folder, or name another one"))
+            })?;
+        Ok(Partial { folder, wanted: path })
+    }
+
+    /// The temporary folder.
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Gives the folder its name.
+    pub(crate) fn keep(self) -> Result<(), Failure> {
+        // A rename replaces an empty folder and no other.
+        fs::rename(self.folder.path(), &self.wanted).map_err(|error| {
+            Failure::error(format!(
+                "DIR is {}, which cannot get the files: {error}; name a new folder",
+                self.wanted.display()
+            ))
+        })?;
+        // There is nothing left to delete.
+        let _ = self.folder.keep();
+        Ok(())
+    }
+}

@@ -1,0 +1,202 @@
+//! The pod that reads a claim. It complies with Pod Security `restricted`, has no API token, and mounts the claim read-only. The
+//! operator does not take it for one of its own: it has none of its labels.
+
+use std::{
+    collections::BTreeMap,
+    hash::{BuildHasher as _, Hasher as _, RandomState},
+    time::Duration,
+};
+
+use crds::{BenchmarkRun, benchmark_run::Toleration};
+use k8s_openapi::{
+    api::core::v1::{
+        self as core, Affinity, Capabilities, Container, LocalObjectReference, NodeAffinity, NodeSelectorRequirement,
+        NodeSelectorTerm, PersistentVolumeClaimVolumeSource, Pod, PodSecurityContext, PodSpec, PreferredSchedulingTerm,
+        ResourceRequirements, SeccompProfile, SecurityContext, Volume, VolumeMount,
+    },
+    apimachinery::pkg::{
+        api::resource::Quantity,
+        apis::meta::v1::{ObjectMeta, OwnerReference},
+    },
+};
+use kube::Resource as _;
+
+use super::source::Source;
+
+/// The container's name.
+pub(super) const CONTAINER: &str = "archive";
+/// Where the results folder is mounted.
+pub(super) const MOUNT: &str = "/results";
+/// The program in the launcher's image.
+pub(super) const PROGRAM: &str = "/benchwright";
+/// Who made the pod, in `app.kubernetes.io/managed-by`. The operator watches pods with its own name there.
+const MANAGER: &str = "kubectl-benchwright";
+/// UID and GID of the launcher, to which the files belong, unless its Job says others.
+const USER: i64 = 65_532;
+/// How long the pod outlives the command that made it, if that was killed.
+const MARGIN: Duration = Duration::from_secs(60);
+/// The longest part of a run's name in that of the pod: together at most 63 characters.
+const MAX_RUN: usize = 40;
+
+/// What the launcher's Job has and the status does not say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct FromJob {
+    pub(super) pull_secrets: Vec<LocalObjectReference>,
+    /// Absent: there is no Job any more.
+    pub(super) security: Option<PodSecurityContext>,
+}
+
+/// A name that no other pod has.
+pub(super) fn name(run: &str) -> String {
+    let run: String = run.chars().take(MAX_RUN).collect();
+    // The standard library seeds each state anew.
+    let random = RandomState::new().build_hasher().finish();
+    format!("{}-results-{:08x}", run.trim_end_matches(['-', '.']), random as u32)
+}
+
+/// Builds the pod. `node`: where it should run if it can. `time`: how long the command may take.
+pub(super) fn build(source: &Source, name: &str, node: &str, job: FromJob, time: Duration) -> Pod {
+    let seconds = i64::try_from((time.saturating_add(MARGIN)).as_secs()).unwrap_or(i64::MAX);
+    // The kubelet adds them up with times of its own.
+    let seconds = seconds.min(i64::from(u32::MAX));
+    let labels = [
+        ("app.kubernetes.io/name", "benchwright-results"),
+        ("app.kubernetes.io/part-of", "benchwright"),
+        ("app.kubernetes.io/component", "results"),
+        ("app.kubernetes.io/managed-by", MANAGER),
+    ];
+    let volume = Volume {
+        name: "results".into(),
+        // Read-only as a volume too: otherwise the kubelet would change the group of its files.
+        persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
+            claim_name: source.claim.clone(),
+            read_only: Some(true),
+        }),
+        ..Volume::default()
+    };
+    Pod {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            labels: Some(labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into()),
+            // If the plugin is killed, the pod is deleted with the run.
+            owner_references: (!source.uid.is_empty()).then(|| vec![owner(source)]),
+            ..ObjectMeta::default()
+        },
+        spec: Some(PodSpec {
+            active_deadline_seconds: Some(seconds),
+            affinity: (!node.is_empty()).then(|| preferring(node)),
+            automount_service_account_token: Some(false),
+            containers: vec![container(source, seconds)],
+            enable_service_links: Some(false),
+            image_pull_secrets: Some(job.pull_secrets).filter(|it| !it.is_empty()),
+            node_selector: Some(source.node_selector.clone()).filter(|it| !it.is_empty()),
+            restart_policy: Some("Never".into()),
+            security_context: Some(security(job.security.as_ref())),
+            termination_grace_period_seconds: Some(1),
+            tolerations: Some(source.tolerations.iter().map(toleration).collect::<Vec<_>>())
+                .filter(|it| !it.is_empty()),
+            volumes: Some(vec![volume]),
+            ..PodSpec::default()
+        }),
+        ..Pod::default()
+    }
+}
+
+fn owner(source: &Source) -> OwnerReference {
+    OwnerReference {
+        api_version: BenchmarkRun::api_version(&()).into_owned(),
+        kind: BenchmarkRun::kind(&()).into_owned(),
+        name: source.run.clone(),
+        uid: source.uid.clone(),
+        controller: None,
+        // It would need a right on the run's finalizers.
+        block_owner_deletion: None,
+    }
+}
+
+fn container(source: &Source, seconds: i64) -> Container {
+    let amounts = || {
+        Some(BTreeMap::from(
+            [("cpu", "1"), ("memory", "128Mi")].map(|(it, of)| (it.to_owned(), Quantity(of.to_owned()))),
+        ))
+    };
+    let asked = || {
+        Some(BTreeMap::from(
+            [("cpu", "100m"), ("memory", "64Mi")].map(|(it, of)| (it.to_owned(), Quantity(of.to_owned()))),
+        ))
+    };
+    Container {
+        name: CONTAINER.into(),
+        image: Some(source.image.clone()),
+        image_pull_policy: Some(source.pull_policy.clone()).filter(|it| !it.is_empty()),
+        command: Some(vec![PROGRAM.into()]),
+        args: Some(vec!["archive".into(), "--hold".into(), format!("{seconds}s")]),
+        resources: Some(ResourceRequirements {
+            requests: asked(),
+            limits: amounts(),
+            ..ResourceRequirements::default()
+        }),
+        security_context: Some(SecurityContext {
+            allow_privilege_escalation: Some(false),
+            capabilities: Some(Capabilities { drop: Some(vec!["ALL".into()]), ..Capabilities::default() }),
+            read_only_root_filesystem: Some(true),
+            ..SecurityContext::default()
+        }),
+        // An older launcher does not know the command, and says so.
+        termination_message_policy: Some("FallbackToLogsOnError".into()),
+        volume_mounts: Some(vec![VolumeMount {
+            name: "results".into(),
+            mount_path: MOUNT.into(),
+            read_only: Some(true),
+            sub_path: Some(source.folder.clone()),
+            ..VolumeMount::default()
+        }]),
+        ..Container::default()
+    }
+}
+
+/// The users of the launcher's Job, which left them open where the cluster chooses them.
+fn security(job: Option<&PodSecurityContext>) -> PodSecurityContext {
+    let ids = match job {
+        Some(job) => (job.run_as_user, job.run_as_group, job.fs_group),
+        None => (Some(USER), Some(USER), Some(USER)),
+    };
+    PodSecurityContext {
+        run_as_non_root: Some(true),
+        run_as_user: ids.0,
+        run_as_group: ids.1,
+        fs_group: ids.2,
+        fs_group_change_policy: Some("OnRootMismatch".into()),
+        seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".into(), ..SeccompProfile::default() }),
+        ..PodSecurityContext::default()
+    }
+}
+
+fn preferring(node: &str) -> Affinity {
+    let is_node = NodeSelectorRequirement {
+        key: "metadata.name".into(),
+        operator: "In".into(),
+        values: Some(vec![node.to_owned()]),
+    };
+    let preference = NodeSelectorTerm { match_fields: Some(vec![is_node]), ..NodeSelectorTerm::default() };
+    Affinity {
+        node_affinity: Some(NodeAffinity {
+            preferred_during_scheduling_ignored_during_execution: Some(vec![PreferredSchedulingTerm {
+                weight: 100,
+                preference,
+            }]),
+            ..NodeAffinity::default()
+        }),
+        ..Affinity::default()
+    }
+}
+
+fn toleration(it: &Toleration) -> core::Toleration {
+    core::Toleration {
+        key: it.key.clone(),
+        operator: it.operator.clone(),
+        value: it.value.clone(),
+        effect: it.effect.clone(),
+        toleration_seconds: it.toleration_seconds,
+    }
+}

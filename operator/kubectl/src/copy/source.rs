@@ -1,0 +1,91 @@
+//! Where the results of a run lie, as its status says.
+
+use std::collections::BTreeMap;
+
+use crds::{
+    ArtifactRef, BenchmarkRun, BenchmarkRunStatus,
+    benchmark_run::Toleration,
+    status::{Attempt, ConditionStatus},
+    wording::{one_line, quoted},
+};
+use kube::ResourceExt as _;
+
+use crate::{failure::Failure, follow::message_of};
+
+/// The results folder of a run that has ended, and what its launcher's pod was given.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Source {
+    /// The run and its UID.
+    pub(crate) run: String,
+    pub(crate) uid: String,
+    /// The claim, and the folder on it.
+    pub(crate) claim: String,
+    pub(crate) folder: String,
+    /// The launcher's image, and when it is pulled.
+    pub(crate) image: String,
+    pub(crate) pull_policy: String,
+    pub(crate) node_selector: BTreeMap<String, String>,
+    pub(crate) tolerations: Vec<Toleration>,
+    /// The Job and the node of the attempt.
+    pub(crate) job: String,
+    pub(crate) node: String,
+    /// The files that the status lists, with their checksums. It may not list all.
+    pub(crate) artifacts: Vec<ArtifactRef>,
+}
+
+impl Source {
+    /// Reads a run. `image`: the one of `--image`.
+    pub(crate) fn of(run: &BenchmarkRun, namespace: &str, image: Option<&str>) -> Result<Source, Failure> {
+        let name = run.name_any();
+        let status = run.status.as_ref().filter(|_| run.is_finished()).ok_or_else(|| {
+            Failure::error(format!(
+                "{name} has not ended, and its results folder is not complete; `kubectl benchwright wait {name} -n {namespace}` waits"
+            ))
+        })?;
+        let none = |why: &str| Failure::error(format!("{name} has no results folder: {why}"));
+        let (Some(effective), Some(last)) = (&status.effective_spec, status.attempts.last()) else {
+            return Err(none(&format!("no launcher was started; {}", message_of(run))));
+        };
+        let Some(claim) = &effective.storage.pvc else {
+            return Err(none(&format!(
+                "spec.storage is none, so that only status and log have its figures; `kubectl benchwright logs {name} -n {namespace}` prints the \
+                 log; give the next run storage.pvc"
+            )));
+        };
+        let stored = status.conditions.iter().find(|it| it.kind == "ResultsStored");
+        if stored.is_none_or(|it| it.status != ConditionStatus::True) {
+            let why = stored.map(|it| one_line(&it.message)).unwrap_or_else(|| message_of(run));
+            return Err(none(&format!("the launcher stored none; {why}")));
+        }
+        let attempt = stored_by(status).unwrap_or(last);
+        let folder = &attempt.job_name;
+        if folder.is_empty() || !folder.chars().all(|it| it.is_ascii_alphanumeric() || it == '-') {
+            return Err(none(&format!("its status names the Job {}, which is no name of a folder", quoted(folder))));
+        }
+        let image = image.unwrap_or(&effective.launcher.image);
+        if image.is_empty() {
+            return Err(Failure::error(format!(
+                "the status of {name} names no image of the launcher; give one with --image"
+            )));
+        }
+        Ok(Source {
+            uid: run.uid().unwrap_or_default(),
+            claim: claim.claim_name.clone(),
+            folder: folder.clone(),
+            image: image.to_owned(),
+            pull_policy: effective.launcher.image_pull_policy.clone(),
+            node_selector: run.spec.launcher.scheduling.node_selector.clone(),
+            tolerations: run.spec.launcher.scheduling.tolerations.clone(),
+            job: attempt.job_name.clone(),
+            node: attempt.node_name.clone(),
+            artifacts: status.artifacts.clone(),
+            run: name,
+        })
+    }
+}
+
+/// The attempt whose folder it is: an attempt may report the result of an earlier one that had ended.
+fn stored_by(status: &BenchmarkRunStatus) -> Option<&Attempt> {
+    let folder = status.artifacts.iter().find_map(|it| it.uri.strip_prefix("pvc://")?.split('/').nth(1))?;
+    status.attempts.iter().find(|it| it.job_name == folder)
+}
