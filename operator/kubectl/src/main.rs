@@ -6,6 +6,7 @@ mod connection;
 mod console;
 mod copy;
 mod deadline;
+mod doctor;
 mod failure;
 mod follow;
 mod junit_file;
@@ -16,7 +17,7 @@ mod time_limit;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use commands::{gate, logs, rerun, results, run, wait};
+use commands::{doctor as doctor_command, gate, logs, rerun, results, run, wait};
 use connection::ConnectionArgs;
 use failure::Failure;
 
@@ -47,6 +48,8 @@ enum Command {
     Logs(logs::LogsArgs),
     /// Copy the results folder of a run to this machine
     Results(results::ResultsArgs),
+    /// Check cluster, operator, storage and rights; the exit code is 1 if something that runs need is missing
+    Doctor(doctor_command::DoctorArgs),
 }
 
 fn main() -> ExitCode {
@@ -80,6 +83,7 @@ async fn execute(cli: Cli) -> Result<u8, Failure> {
         Command::Wait(args) => wait::run(&args, &connection.connect().await?).await,
         Command::Gate(args) => gate::run(&args, &connection.connect().await?).await,
         Command::Logs(args) => logs::run(&args, &connection.connect().await?).await,
+        Command::Doctor(args) => doctor_command::run(&args, &connection.connect().await?).await,
         Command::Results(args) => results::run(&args, &connection.connect().await?).await,
     }
 }

@@ -27,6 +27,8 @@ use crate::{
 };
 pub(crate) use folder::Partial;
 pub(crate) use source::Source;
+pub(crate) use start::GET_POD;
+pub(crate) use stream::EXEC;
 
 pub(crate) const CREATE_POD: Right = Right::new("create", "", "pods", "edit");
 pub(crate) const DELETE_POD: Right = Right::new("delete", "", "pods", "edit");

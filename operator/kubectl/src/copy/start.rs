@@ -13,7 +13,7 @@ use crate::{
     failure::{self, Failure, Right},
 };
 
-const GET_POD: Right = Right::new("get", "", "pods", "view");
+pub(crate) const GET_POD: Right = Right::new("get", "", "pods", "view");
 /// How often the pod is looked at.
 const INTERVAL: Duration = Duration::from_millis(500);
 /// With each how manieth look its events are read, which say why a volume is not mounted.

@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// What an exec needs. It begins with a GET, for which Kubernetes up to 1.34 asks this right alone.
-const EXEC: Right = Right::new("get", "", "pods/exec", "edit");
+pub(crate) const EXEC: Right = Right::new("get", "", "pods/exec", "edit");
 /// How much is handed to the disk at once, and how many such chunks may wait for it.
 const CHUNK: usize = 128 << 10;
 const WAITING_CHUNKS: usize = 8;

@@ -27,6 +27,7 @@ use crate::{
     deadline::Deadline,
     failure::{self, Failure, Right, TIMEOUT},
 };
+pub(crate) use live::PORT_FORWARD;
 use live::{Live, Scrape};
 
 /// Seconds after which the API server ends the watch, and it is requested again. kube notices within five seconds more that a
@@ -35,6 +36,9 @@ const WATCH_SECONDS: u32 = 60;
 /// How often the launcher is asked for its progress, where a terminal shows it, and where each answer becomes a line of a log.
 const TERMINAL_INTERVAL: Duration = Duration::from_secs(2);
 const LOG_INTERVAL: Duration = Duration::from_secs(15);
+
+pub(crate) const LIST_RUNS: Right = Right::new("list", GROUP, "benchmarkruns", "view");
+pub(crate) const WATCH_RUNS: Right = Right::new("watch", GROUP, "benchmarkruns", "view");
 
 /// Waits for the end of a run, and returns it. `uid`: the run that is meant, where another one could take its name.
 pub(crate) async fn follow(
@@ -193,11 +197,9 @@ fn missing(connection: &Connection, name: &str, known: bool) -> Failure {
 
 /// The failure of a watch that another try would not mend.
 fn for_good(connection: &Connection, name: &str, error: &watcher::Error) -> Option<Failure> {
-    const LIST: Right = Right::new("list", GROUP, "benchmarkruns", "view");
-    const WATCH: Right = Right::new("watch", GROUP, "benchmarkruns", "view");
     let (error, right) = match error {
-        watcher::Error::InitialListFailed(error) => (error, LIST),
-        watcher::Error::WatchStartFailed(error) | watcher::Error::WatchFailed(error) => (error, WATCH),
+        watcher::Error::InitialListFailed(error) => (error, LIST_RUNS),
+        watcher::Error::WatchStartFailed(error) | watcher::Error::WatchFailed(error) => (error, WATCH_RUNS),
         _ => return None,
     };
     let lasting = matches!(error, kube::Error::SerdeError(_) | kube::Error::Auth(_))

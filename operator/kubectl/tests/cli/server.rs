@@ -60,6 +60,8 @@ struct Data {
     pod_status: Value,
     /// What an exec sends.
     exec: Vec<Sent>,
+    /// The verb and the resource of rights that a review denies.
+    lacking: BTreeSet<(String, String)>,
 }
 
 /// What the kubelet sends in an exec.
@@ -150,6 +152,11 @@ impl Server {
     /// Gives each pod that is created this status.
     pub fn set_pod_status(&self, status: Value) {
         self.data().pod_status = status;
+    }
+
+    /// Answers a review of this right with no.
+    pub fn take_right(&self, verb: &str, resource: &str) {
+        self.data().lacking.insert((verb.to_owned(), resource.to_owned()));
     }
 
     /// What the next execs send.
@@ -296,6 +303,15 @@ async fn answer(State(world): State<Arc<World>>, mut request: Request) -> Respon
                 let (upgrade, key) = (upgrade.unwrap(), key.unwrap());
                 tokio::spawn(async move { execute(upgrade.await.unwrap(), sent).await });
                 return switched(key.as_bytes());
+            }
+            ("create", None) if path.ends_with("/selfsubjectaccessreviews") => {
+                let mut review = body.clone();
+                let asked = &body["spec"]["resourceAttributes"];
+                let word = |it: &str| asked[it].as_str().map(str::to_owned);
+                let resource =
+                    [word("resource"), word("subresource")].into_iter().flatten().collect::<Vec<_>>().join("/");
+                review["status"] = json!({"allowed": !data.lacking.contains(&(word("verb").unwrap(), resource))});
+                Some(review)
             }
             ("create", None) if path == PODS.trim_end_matches('/') => {
                 let mut pod = body.clone();

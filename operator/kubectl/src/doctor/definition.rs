@@ -1,0 +1,120 @@
+//! [I/O] The definition of BenchmarkRun, as the API server publishes it to everyone, against that of this release.
+
+use std::collections::BTreeSet;
+
+use crds::{
+    BenchmarkRun,
+    benchmark_run::{GROUP, VERSION},
+};
+use kube::CustomResourceExt as _;
+use serde_json::Value;
+
+use super::Finding;
+use crate::{connection::Connection, failure::code_of};
+
+const SUBJECT: &str = "definition";
+/// The most fields that a line names.
+const MAX_NAMED: usize = 4;
+
+pub(super) async fn check(connection: &Connection) -> Finding {
+    let request = http::Request::get(format!("/openapi/v3/apis/{GROUP}/{VERSION}")).body(Vec::new());
+    let Ok(request) = request else { return Finding::ok(SUBJECT, "") };
+    let document: Value = match connection.client.request(request).await {
+        Ok(document) => document,
+        Err(error) if code_of(&error) == Some(404) => {
+            return Finding::failed(SUBJECT, "the cluster does not know BenchmarkRuns; install the chart");
+        }
+        Err(error) => return Finding::not_checked(SUBJECT, "get the schema of BenchmarkRuns", &error),
+    };
+    let schemas = document.pointer("/components/schemas").and_then(Value::as_object);
+    let run = schemas.into_iter().flatten().find(|(name, _)| name.ends_with(".BenchmarkRun"));
+    let Some(spec) = run.and_then(|(_, it)| it.pointer("/properties/spec")) else {
+        return Finding::failed(SUBJECT, "the API server publishes no schema of BenchmarkRun; install the chart again");
+    };
+    compare(&fields(spec), &ours())
+}
+
+/// The fields of the spec of this release.
+fn ours() -> BTreeSet<String> {
+    let definition = serde_json::to_value(BenchmarkRun::crd()).unwrap_or_default();
+    definition.pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec").map(fields).unwrap_or_default()
+}
+
+fn compare(theirs: &BTreeSet<String>, ours: &BTreeSet<String>) -> Finding {
+    let named = |fields: Vec<&String>| {
+        let count = fields.len();
+        let names: Vec<&str> = fields.iter().take(MAX_NAMED).map(|it| it.as_str()).collect();
+        let more = count.checked_sub(MAX_NAMED).filter(|it| *it > 0).map(|it| format!(" and {it} more"));
+        names.join(", ") + &more.unwrap_or_default()
+    };
+    let missing: Vec<&String> = ours.difference(theirs).collect();
+    let further: Vec<&String> = theirs.difference(ours).collect();
+    match (missing.is_empty(), further.is_empty()) {
+        (true, true) => Finding::ok(SUBJECT, format!("BenchmarkRun {VERSION}, with the fields of this release")),
+        (false, true) => Finding::warning(
+            SUBJECT,
+            format!(
+                "that of an older release: it has no {}; upgrade the chart, or take the plugin of its release",
+                named(missing)
+            ),
+        ),
+        (true, false) => Finding::warning(
+            SUBJECT,
+            format!("that of a newer release: it has {}; take the plugin of that release", named(further)),
+        ),
+        (false, false) => Finding::warning(
+            SUBJECT,
+            format!(
+                "that of another release: it has no {}, but {}; take the plugin of the chart's release",
+                named(missing),
+                named(further)
+            ),
+        ),
+    }
+}
+
+/// The paths of all fields of a schema.
+fn fields(schema: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    collect(schema, "spec", &mut found);
+    found
+}
+
+fn collect(schema: &Value, path: &str, found: &mut BTreeSet<String>) {
+    for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let path = format!("{path}.{name}");
+        collect(field, &path, found);
+        found.insert(path);
+    }
+    for part in ["items", "additionalProperties"] {
+        if let Some(part) = schema.get(part) {
+            collect(part, &format!("{path}[]"), found);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::State, *};
+
+    fn assert_compared(change: impl FnOnce(&mut BTreeSet<String>), state: State, part: &str) {
+        let mut theirs = ours();
+        change(&mut theirs);
+        let found = compare(&theirs, &ours());
+        assert!(found.state == state && found.text.contains(part), "{found:?}");
+    }
+
+    #[test]
+    fn the_fields_say_which_release_it_is() {
+        assert!(ours().len() > 80, "{:?}", ours());
+        assert!(ours().contains("spec.slo.objectives[].metric"), "{:?}", ours());
+        assert_compared(|_| {}, State::Ok, "with the fields of this release");
+        let older = "an older release: it has no spec.seed; upgrade the chart";
+        assert_compared(|it| assert!(it.remove("spec.seed")), State::Warning, older);
+        let newer = "a newer release: it has spec.later; take the plugin of that release";
+        assert_compared(|it| assert!(it.insert("spec.later".into())), State::Warning, newer);
+        let more = "spec.a, spec.b, spec.c, spec.d and 1 more";
+        let add = |it: &mut BTreeSet<String>| it.extend(["a", "b", "c", "d", "e"].map(|it| format!("spec.{it}")));
+        assert_compared(add, State::Warning, more);
+    }
+}

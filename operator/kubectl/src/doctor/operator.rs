@@ -1,0 +1,160 @@
+//! [I/O] The operator's Deployment, the image that it gives launchers, and the policy that the chart installs.
+
+use k8s_openapi::api::{admissionregistration::v1::ValidatingAdmissionPolicy, apps::v1::Deployment};
+use kube::{Api, ResourceExt as _, api::ListParams};
+
+use super::Finding;
+use crate::connection::Connection;
+
+const SUBJECT: &str = "operator";
+const IMAGE: &str = "launcher image";
+const POLICY: &str = "admission policy";
+/// The labels that the chart gives the Deployment.
+const LABELS: &str = "app.kubernetes.io/name=benchwright,app.kubernetes.io/component=operator";
+const CHART: &str = "app.kubernetes.io/part-of=benchwright";
+const IMAGE_FLAG: &str = "--launcher-image=";
+const NAMESPACE_FLAG: &str = "--watch-namespace=";
+
+pub(super) async fn check(connection: &Connection) -> Vec<Finding> {
+    let mut findings = deployments(connection).await;
+    findings.push(policy(connection).await);
+    findings
+}
+
+async fn deployments(connection: &Connection) -> Vec<Finding> {
+    let deployments: Api<Deployment> = Api::all(connection.client.clone());
+    let found = match deployments.list(&ListParams::default().labels(LABELS)).await {
+        Ok(found) => found.items,
+        Err(error) => return vec![Finding::not_checked(SUBJECT, "list deployments.apps in all namespaces", &error)],
+    };
+    judge(&found, &connection.namespace)
+}
+
+fn judge(found: &[Deployment], namespace: &str) -> Vec<Finding> {
+    if found.is_empty() {
+        return vec![Finding::failed(SUBJECT, "no Deployment has the labels of the chart; install the chart")];
+    }
+    let Some(deployment) = found.iter().find(|it| watches(it, namespace)) else {
+        let name = found[0].name_any();
+        return vec![Finding::failed(
+            SUBJECT,
+            format!(
+                "{name} does not watch namespace {namespace}; add it to watchNamespaces of the chart, or choose another namespace with -n"
+            ),
+        )];
+    };
+    let (name, place) = (deployment.name_any(), deployment.namespace().unwrap_or_default());
+    let ready = deployment.status.as_ref().and_then(|it| it.ready_replicas).unwrap_or_default();
+    let wanted = deployment.spec.as_ref().and_then(|it| it.replicas).unwrap_or(1);
+    let version = deployment.labels().get("app.kubernetes.io/version").map(String::as_str).unwrap_or_default();
+    let state = format!("{name} {version} in namespace {place}, {ready} of {wanted} replicas ready");
+    let look = format!("`kubectl describe deployment {name} -n {place}` says why");
+    let operator = match () {
+        () if ready == 0 => Finding::failed(SUBJECT, format!("{state}; {look}")),
+        () if ready < wanted => Finding::warning(SUBJECT, format!("{state}; {look}")),
+        () if version != env!("CARGO_PKG_VERSION") => Finding::warning(
+            SUBJECT,
+            format!("{state}; this plugin is {}: take the one of the operator's release", env!("CARGO_PKG_VERSION")),
+        ),
+        () => Finding::ok(SUBJECT, state),
+    };
+    let image = match flags(deployment).find_map(|it| it.strip_prefix(IMAGE_FLAG)) {
+        Some(image) if is_floating(image) => Finding::warning(
+            IMAGE,
+            format!("{image} may change between two runs; set image.digest or a tag of a release in the chart"),
+        ),
+        Some(image) => Finding::ok(IMAGE, image),
+        None => Finding::warning(
+            IMAGE,
+            "the Deployment has no --launcher-image, so that each run has to name one; install the chart as it is",
+        ),
+    };
+    vec![operator, image]
+}
+
+/// Whether an operator looks after a namespace: without the flag after all.
+fn watches(deployment: &Deployment, namespace: &str) -> bool {
+    let mut named = flags(deployment).filter_map(|it| it.strip_prefix(NAMESPACE_FLAG)).peekable();
+    named.peek().is_none() || named.any(|it| it == namespace)
+}
+
+fn flags(deployment: &Deployment) -> impl Iterator<Item = &str> {
+    let containers = deployment.spec.iter().filter_map(|it| it.template.spec.as_ref()).flat_map(|it| &it.containers);
+    containers.flat_map(|it| it.args.iter().flatten()).map(String::as_str)
+}
+
+/// Whether the image has neither digest nor tag, or the tag `latest`. A colon before the last `/` is that of a port.
+fn is_floating(image: &str) -> bool {
+    let name = image.rsplit('/').next().unwrap_or_default();
+    !name.contains('@') && name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
+}
+
+async fn policy(connection: &Connection) -> Finding {
+    let policies: Api<ValidatingAdmissionPolicy> = Api::all(connection.client.clone());
+    let right = "list validatingadmissionpolicies.admissionregistration.k8s.io";
+    match policies.list(&ListParams::default().labels(CHART)).await {
+        Err(error) => Finding::not_checked(POLICY, right, &error),
+        Ok(found) => match found.items.first() {
+            Some(policy) => {
+                Finding::ok(POLICY, format!("{}: a run may name only what its creator may read", policy.name_any()))
+            }
+            None => Finding::warning(
+                POLICY,
+                "none: who may create runs can use each Secret of the namespace; set admission.secretAccess.enabled in the chart",
+            ),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{super::State, *};
+
+    fn deployment(ready: i32, version: &str, args: &[&str]) -> Deployment {
+        serde_json::from_value(json!({
+            "metadata": {"name": "benchwright-operator", "namespace": "system", "labels": {"app.kubernetes.io/version": version}},
+            "spec": {"replicas": 2, "selector": {}, "template": {"spec": {"containers": [{"name": "operator", "args": args}]}}},
+            "status": {"readyReplicas": ready},
+        }))
+        .unwrap()
+    }
+
+    fn assert_judged(found: &[Deployment], expected: &[(State, &str)]) {
+        let findings = judge(found, "bench");
+        assert_eq!(findings.len(), expected.len(), "{findings:?}");
+        for (found, (state, part)) in findings.iter().zip(expected) {
+            assert!(found.state == *state && found.text.contains(part), "{part:?} is not in {found:?}");
+        }
+    }
+
+    #[test]
+    fn an_operator_is_there_ready_and_of_this_release() {
+        let (version, image) = (env!("CARGO_PKG_VERSION"), "--launcher-image=registry.example:5000/benchwright:0.1.0");
+        let image_is_good = (State::Ok, "registry.example:5000/benchwright:0.1.0");
+        assert_judged(&[], &[(State::Failed, "install the chart")]);
+        assert_judged(&[deployment(2, version, &[image])], &[(State::Ok, "2 of 2 replicas ready"), image_is_good]);
+        assert_judged(&[deployment(1, version, &[image])], &[(State::Warning, "1 of 2 replicas ready"), image_is_good]);
+        assert_judged(&[deployment(0, version, &[image])], &[(State::Failed, "says why"), image_is_good]);
+        assert_judged(
+            &[deployment(2, "9.9.9", &[image])],
+            &[(State::Warning, "take the one of the operator's release"), image_is_good],
+        );
+        assert_judged(&[deployment(2, version, &[])], &[(State::Ok, ""), (State::Warning, "has no --launcher-image")]);
+        let elsewhere = deployment(2, version, &[image, "--watch-namespace=team-a"]);
+        assert_judged(std::slice::from_ref(&elsewhere), &[(State::Failed, "does not watch namespace bench")]);
+        let here = deployment(2, version, &[image, "--watch-namespace=team-b", "--watch-namespace=bench"]);
+        assert_judged(&[elsewhere, here], &[(State::Ok, ""), image_is_good]);
+    }
+
+    #[test]
+    fn an_image_without_a_release_may_change() {
+        for image in ["benchwright", "registry:5000/benchwright", "a/benchwright:latest"] {
+            assert!(is_floating(image), "{image}");
+        }
+        for image in ["a/benchwright:1", "a/benchwright@sha256:00", "registry:5000/benchwright:latest@sha256:00"] {
+            assert!(!is_floating(image), "{image}");
+        }
+    }
+}
