@@ -4,6 +4,7 @@
 
 pub mod cluster;
 pub mod control_plane;
+pub mod documents;
 pub mod model_server;
 pub mod namespace;
 pub mod outage;

@@ -2,12 +2,14 @@
 
 mod admission;
 mod cancel;
+mod documents;
 mod failures;
 mod forgery;
 mod gitops;
 mod llm_d;
 mod loadgen;
 mod objectives;
+mod plugin;
 mod refusals;
 mod repeats;
 mod restricted;

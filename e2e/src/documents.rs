@@ -1,0 +1,55 @@
+//! The YAML texts of README, docs and examples.
+
+use std::{fs, path::PathBuf};
+
+use anyhow::ensure;
+
+use crate::tools;
+
+/// The files in a folder of the repository whose names end so.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn files(folder: &str, ending: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(tools::repository().join(folder))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|it| it == ending) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A part of an object becomes a whole one: kubectl reads nothing else.
+fn object(text: &str) -> String {
+    if text.lines().any(|it| it.starts_with("apiVersion:")) {
+        return text.to_owned();
+    }
+    let indented: String = text.lines().map(|it| format!("  {it}\n")).collect();
+    format!("apiVersion: example.dev/v1\nkind: Part\nmetadata: {{name: part}}\nspec:\n{indented}")
+}
+
+/// Every YAML text as an object, with its place. A part of an object stands in one of the group `example.dev`.
+///
+/// # Errors
+/// When a file cannot be read, or none is found.
+pub fn all() -> anyhow::Result<Vec<(String, String)>> {
+    let mut found = Vec::new();
+    for path in files("docs", "md")?.into_iter().chain([tools::repository().join("README.md")]) {
+        for (number, block) in fs::read_to_string(&path)?.split("```yaml\n").skip(1).enumerate() {
+            let text = block.split("```").next().unwrap_or_default();
+            // A template is YAML only once it is rendered.
+            if !text.contains("{%") {
+                found.push((format!("{}, block {number}", path.display()), object(text)));
+            }
+        }
+    }
+    let folders = ["examples", "examples/gitops", "examples/gitops/kustomize", "examples/how-to"];
+    for path in folders.into_iter().map(|it| files(it, "yaml")).collect::<Result<Vec<_>, _>>()?.concat() {
+        found.push((path.display().to_string(), object(&fs::read_to_string(&path)?)));
+    }
+    ensure!(found.len() >= 10, "the documents were not found: {found:?}");
+    Ok(found)
+}

@@ -1,0 +1,45 @@
+//! Every YAML text of README, docs and examples, sent to the API server.
+
+use std::fs;
+
+use anyhow::{Context, ensure};
+use crds::yaml;
+use e2e::{Cluster, Namespace, documents, tools};
+use serde_json::json;
+
+/// The API groups of what no test cluster has: Argo CD, Flux, the Prometheus Operator, kustomize's own files, and parts of an
+/// object.
+const OF_OTHERS: [&str; 5] =
+    ["argoproj.io", "toolkit.fluxcd.io", "monitoring.coreos.com", "kustomize.config.k8s.io", "example.dev"];
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn the_api_server_takes_every_documented_yaml() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "documents").await?;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("document.json");
+    let file = path.to_str().context("the temporary folder's path is no UTF-8")?;
+    let (mut taken, mut others) = (Vec::new(), Vec::new());
+    for (place, text) in documents::all()? {
+        let document = yaml::read(&text).ok().flatten().with_context(|| format!("{place} is no YAML document"))?;
+        let mut object = document.root.to_json();
+        let group = object["apiVersion"].as_str().unwrap_or_default().to_owned();
+        if OF_OTHERS.iter().any(|it| group.contains(it)) {
+            others.push(format!("{group} {place}"));
+            continue;
+        }
+        // The namespaces of the documents do not exist here.
+        object["metadata"]["namespace"] = json!(namespace.name);
+        fs::write(&path, object.to_string())?;
+        let strict = ["create", "--dry-run=server", "--validate=strict", "--filename", file];
+        tools::kubectl(&strict).with_context(|| place.clone())?;
+        taken.push(place);
+    }
+    println!(
+        "{} documents are taken; {} are of tools that are not here, or no objects: {others:#?}",
+        taken.len(),
+        others.len()
+    );
+    ensure!(taken.len() >= 10, "only these documents were found: {taken:?}");
+    Ok(())
+}
