@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::{Seek as _, Write as _},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Output},
 };
 
 use anyhow::{Context, bail};
@@ -46,6 +46,21 @@ pub fn helm(arguments: &[&str]) -> anyhow::Result<String> {
 /// When its exit code is not 0; the error shows what it printed.
 pub fn kubectl(arguments: &[&str]) -> anyhow::Result<String> {
     run(Command::new(built_or_installed("kubectl")).args(arguments).env("KUBECONFIG", kubeconfig()))
+}
+
+/// Runs the plugin of kubectl with a kubeconfig, in a folder, and whatever its exit code is: the plugin of `KUBECTL_BENCHWRIGHT`, or
+/// else the one that was built beside this program.
+///
+/// # Errors
+/// When it is not built.
+pub fn plugin(arguments: &[&str], kubeconfig: &Path, folder: &Path) -> anyhow::Result<Output> {
+    let own = std::env::current_exe()?;
+    let beside = || own.parent()?.parent().map(|it| it.join("kubectl-benchwright"));
+    let path = std::env::var_os("KUBECTL_BENCHWRIGHT").map(PathBuf::from).or_else(beside);
+    let path = path.context("a test lies in a folder of its build")?;
+    let mut command = Command::new(&path);
+    command.args(arguments).current_dir(folder).env("KUBECONFIG", kubeconfig);
+    command.output().with_context(|| format!("cannot start {}: cargo build -p kubectl-benchwright", path.display()))
 }
 
 /// Evaluates the rules of the definition with the API server's own code: a line of JSON for each line of `objects`.

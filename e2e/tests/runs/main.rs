@@ -10,6 +10,7 @@ mod llm_d;
 mod loadgen;
 mod objectives;
 mod plugin;
+mod plugin_results;
 mod refusals;
 mod repeats;
 mod restricted;

@@ -1,11 +1,8 @@
 //! The plugin of kubectl, by users with Kubernetes' own roles.
 
-use std::{
-    path::PathBuf,
-    process::{Command, Output},
-};
+use std::process::Output;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use e2e::{Cluster, Namespace, tools};
 use k8s_openapi::api::{core::v1::ServiceAccount, rbac::v1::RoleBinding};
 use kube::api::PostParams;
@@ -41,9 +38,9 @@ impl User {
 
     /// Runs the plugin. Returns its exit code, what it printed, and its messages.
     fn plugin(&self, arguments: &[&str]) -> anyhow::Result<(i32, String, String)> {
-        let mut command = Command::new(binary()?);
-        command.args(arguments).args(["--namespace", &self.namespace]).current_dir(self.folder.path());
-        let Output { status, stdout, stderr } = command.env("KUBECONFIG", "kubeconfig").output()?;
+        let arguments = [arguments, &["--namespace", &self.namespace]].concat();
+        let folder = self.folder.path();
+        let Output { status, stdout, stderr } = tools::plugin(&arguments, &folder.join("kubeconfig"), folder)?;
         let [stdout, stderr] = [stdout, stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
         println!("$ kubectl {}\n{stdout}{stderr}", arguments.join(" "));
         Ok((status.code().context("the plugin was killed")?, stdout, stderr))
@@ -57,15 +54,6 @@ impl User {
         std::fs::write(self.folder.path().join("run.json"), run.to_string())?;
         Ok("run.json".to_owned())
     }
-}
-
-/// The plugin that was built beside these tests.
-fn binary() -> anyhow::Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let folder = own.parent().and_then(|it| it.parent()).context("the tests lie in a folder of their build")?;
-    let plugin = folder.join("kubectl-benchwright");
-    ensure!(plugin.exists(), "{} is missing; run `cargo build -p kubectl-benchwright`", plugin.display());
-    Ok(plugin)
 }
 
 fn assert_holds(text: &str, parts: &[&str]) {
