@@ -46,10 +46,14 @@ mod sut;
 #[path = "cli/validate.rs"]
 mod validate;
 
-use std::{fs, io::Read as _, process::Stdio};
+use std::{
+    fs,
+    io::Read as _,
+    process::{Command, Output, Stdio},
+};
 
 use assert_cmd::cargo::CommandCargoExt as _;
-use common::{Folder, HEAD, profile, simulated};
+use common::{Folder, HEAD, at, profile, simulated};
 use predicates::prelude::*;
 
 #[test]
@@ -307,6 +311,62 @@ fn results_that_cannot_be_written_are_told_before_the_load() {
         .assert()
         .code(12)
         .stderr(predicate::str::contains("file/results"));
+}
+
+/// A run with its results on a file system of this size; `None` where this process may not mount one.
+fn run_on_a_small_disk(folder: &Folder, size: &str) -> Option<Output> {
+    let script = format!(
+        "mkdir -p small && mount -t tmpfs -o size={size} tmpfs small || exit 99; \
+         \"$0\" run -f run.yaml --results small; status=$?; find small -type f; exit $status"
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, env!("CARGO_BIN_EXE_benchwright")]);
+    let output = command.current_dir(folder.path("")).output().ok()?;
+    let refused = String::from_utf8_lossy(&output.stderr).contains("unshare: ");
+    if refused || output.status.code() == Some(99) {
+        eprintln!("not tested: this process may not mount a file system");
+        return None;
+    }
+    Some(output)
+}
+
+#[test]
+fn too_little_space_for_the_results_is_told_before_the_load() {
+    let folder = Folder::new();
+    // The reports fit, and the rows of 1,000,000 requests do not.
+    folder.write("run.yaml", &simulated(&profile(100_000, 10)));
+    let Some(output) = run_on_a_small_disk(&folder, "32m") else { return };
+    let (said, files) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    assert_eq!(output.status.code(), Some(12), "{said}");
+    for part in
+        ["file system of small has 31 MiB free", "may need 139 MiB", "1000000 requests", "perRequestRecords: None"]
+    {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(files, "", "nothing is left of a run that was refused");
+    // Not even the reports fit: that is told before the wait for the target.
+    folder.write("run.yaml", &at("http://127.0.0.1:9", 600, &profile(5, 1)));
+    let output = run_on_a_small_disk(&folder, "8m").unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(12), "{said}");
+    assert!(said.contains("7 MiB free") && said.contains("may need 17 MiB: the reports of one stage"), "{said}");
+}
+
+#[test]
+fn results_that_need_not_be_kept_are_left_out_where_there_is_no_room() {
+    let folder = Folder::new();
+    let optional = "  storage: {required: false}\n";
+    folder.write("run.yaml", &(simulated(&profile(5, 1)) + optional));
+    let Some(output) = run_on_a_small_disk(&folder, "8m") else { return };
+    let (said, files) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("7 MiB free") && said.contains("as storage.required says"), "{said}");
+    assert!(files.contains("TTFT") && !files.contains("report.json"), "{files}");
+    folder.write("run.yaml", &simulated(&profile(5, 1)));
+    let output = run_on_a_small_disk(&folder, "32m").unwrap();
+    let (said, files) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(files.contains("requests.parquet") && !said.contains("MiB free"), "{files} {said}");
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod redact;
 pub mod repeats;
 pub mod requests_parquet;
 pub mod server;
+pub mod space;
 pub mod stages_csv;
 pub mod terminal;
 mod text;

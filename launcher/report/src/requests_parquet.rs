@@ -27,6 +27,9 @@ use engine::{record::RequestRecord, recorder::Records};
 /// A reader holds one group in memory at a time, and so does the writer: about 15 MB.
 const ROWS_PER_GROUP: usize = 100_000;
 
+/// Bytes that a request adds to the file at most: in the worst case no value of it stands in another row too.
+pub const BYTES_PER_ROW: u64 = 128;
+
 /// How a column takes its value from a request.
 enum Column {
     /// Text that every request has.

@@ -16,6 +16,7 @@ use super::{
     ready::{self, Ready},
     server_metrics::ServerMetrics,
     signals::Deadline,
+    store::Store,
     target,
 };
 use crate::input::Input;
@@ -27,10 +28,11 @@ use engine::{
 };
 
 /// What a run needs before it has a target.
-pub(super) struct Setup<'a> {
+pub(super) struct Setup<'a, 's> {
     pub(super) input: &'a Input,
     pub(super) options: &'a RunOptions,
     pub(super) process: &'a Process,
+    pub(super) store: &'s Store,
     pub(super) keep: Keep,
 }
 
@@ -44,7 +46,7 @@ pub(super) struct Loaded<'a> {
     pub(super) scraped: Option<Scraped>,
 }
 
-impl<'a> Setup<'a> {
+impl<'a> Setup<'a, '_> {
     /// Waits for the target and issues the load.
     pub(super) fn run(&self) -> Result<Loaded<'a>, Failure> {
         let Setup { input, options, process, .. } = *self;
@@ -89,14 +91,13 @@ impl<'a> Setup<'a> {
         workload: &Workload,
         show_forecast: ShowForecast,
     ) -> Result<LoadResult, Failure> {
-        let Setup { input, options, process, keep } = *self;
+        let Setup { input, options, process, store, keep } = *self;
         let progress = Arc::new(Progress::default());
         process.run_status.begin_load(Arc::clone(&progress), &workload.stages);
         let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
-        let watcher = Watcher::start(Arc::clone(&progress), workload.clone(), show_forecast, plain);
         let seeds = Seeds { run: input.run.seed, prompt_salt: &input.run.prompt_salt };
         let threads = options.threads(&input.run.endpoint);
-        let load = issue::run_load(LoadOrder {
+        let prepared = issue::prepare(LoadOrder {
             workload,
             files,
             model: &ready.model,
@@ -105,8 +106,12 @@ impl<'a> Setup<'a> {
             keep,
             threads,
             stop: &process.stop,
-            progress,
+            progress: Arc::clone(&progress),
         });
+        let prepared = prepared.map_err(not_issued)?;
+        store.check_rows(input, workload, prepared.requests(), prepared.undecided_stages())?;
+        let watcher = Watcher::start(progress, workload.clone(), show_forecast, plain);
+        let load = prepared.run();
         watcher.end();
         load.map_err(not_issued)
     }

@@ -4,6 +4,7 @@ mod baseline;
 mod earlier_attempt;
 mod egress;
 mod forecast;
+mod free_space;
 mod identity;
 mod last_offline;
 mod listed_models;
@@ -142,7 +143,7 @@ impl Order<'_> {
         // LoadGen's figures are computed from the record of every sample.
         let needed = if input.workload.loadgen.is_some() { Keep::Records } else { keep };
         let Loaded { ready, server, issued, files, scraped } =
-            match (Setup { input, options, process, keep: needed }).run() {
+            match (Setup { input, options, process, store: &store, keep: needed }).run() {
                 Ok(loaded) => loaded,
                 Err(failure) => {
                     store.discard();

@@ -1,20 +1,25 @@
 //! [I/O] Where the results folder of a run goes: begun before the load, so that what cannot be stored is told before anything is
 //! measured, and finished after it.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use crds::{ResolvedRun, benchmark_run::PerRequestRecords, resolve::RunIdentity};
 use jiff::{Timestamp, tz::TimeZone};
 use tracing::warn;
+use workload_profiles::Workload;
 
-use super::{Failure, RunOptions};
+use super::{Failure, RunOptions, free_space};
 use crate::input::Input;
-use engine::recorder::Keep;
+use engine::recorder::{Keep, Records};
 use report::{
     Folder, Inputs, Report, StorageError, Stored, earlier_attempt, index,
     json::ReportDocument,
     partial::{self, Leftovers},
     repeats::SeriesFolder,
+    space::Planned,
 };
 
 /// Earlier attempts whose folders are looked for: more than a policy of retries has, so that no number read from a file makes a long
@@ -83,7 +88,7 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// Begins the folder, where one is wanted.
+    /// Begins the folder, where one is wanted. The file system has to have room for the reports.
     pub(super) fn prepare(input: &Input, place: Option<Place>, now: Timestamp) -> Result<Store, Failure> {
         let Some(Place { root, name, local }) = place else { return Ok(Store::Off) };
         let begun = Folder::create(&root, &name).and_then(|mut folder| {
@@ -92,7 +97,46 @@ impl Store {
             Ok(folder)
         });
         let begun = optional(begun, &input.run).map_err(|error| Failure::storage(error.to_string()))?;
-        Ok(begun.map_or(Store::Off, |folder| Store::Open { folder: Box::new(folder), root, local }))
+        let store = begun.map_or(Store::Off, |folder| Store::Open { folder: Box::new(folder), root, local });
+        match store.check_space(planned(input, &input.workload)) {
+            Ok(()) => Ok(store),
+            Err(error) => {
+                store.discard();
+                if input.run.storage_required {
+                    return Err(Failure::storage(error.to_string()));
+                }
+                warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
+                Ok(Store::Off)
+            }
+        }
+    }
+
+    /// Compares what the planned requests of a workload will write with the space that is free. Where the results need not be kept, too
+    /// little space is a warning.
+    pub(super) fn check_rows(
+        &self,
+        input: &Input,
+        workload: &Workload,
+        requests: u64,
+        undecided_stages: u64,
+    ) -> Result<(), Failure> {
+        let with_rows = self.keep(&input.run) == Keep::Records;
+        let planned = Planned { requests, undecided_stages, with_rows, ..planned(input, workload) };
+        match self.check_space(planned) {
+            Err(error) if input.run.storage_required => Err(Failure::storage(error.to_string())),
+            Err(error) => {
+                warn!(%error, "the run goes on, as storage.required says; requests.parquet is left out if there is no room for it");
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn check_space(&self, planned: Planned) -> Result<(), free_space::TooLittleSpace> {
+        match self {
+            Store::Off => Ok(()),
+            Store::Open { root, .. } => free_space::check(root, planned),
+        }
     }
 
     /// What is to be kept of each request for the report.
@@ -120,6 +164,8 @@ impl Store {
             let path = folder.path().display();
             warn!(folder = %path, "files of the results folder were moved or deleted while the run went on: they are written again");
         }
+        let report =
+            &Report { records: report.records.filter(|it| rows_fit(folder.path(), it, report.run)), ..*report };
         let inputs_written = if is_there { Ok(()) } else { report::write_inputs(&mut folder, inputs) };
         let written = inputs_written
             .and_then(|()| report::write_report(&mut folder, report, Some(&page_of)))
@@ -137,6 +183,27 @@ impl Store {
         }
         Ok(stored)
     }
+}
+
+/// What is known of a run before the plan of its requests.
+fn planned(input: &Input, workload: &Workload) -> Planned {
+    let run = &input.run;
+    let to_come = u64::from(run.repeat.saturating_sub(run.run.repeat_number.unwrap_or(1))) + 1;
+    Planned::new(workload, to_come)
+}
+
+/// Whether there is room for the rows of a run whose results need not be kept: without them the reports are whole. Where the results are
+/// required, rows that do not fit fail the run.
+fn rows_fit(folder: &Path, records: &Records, run: &ResolvedRun) -> bool {
+    if run.storage_required {
+        return true;
+    }
+    let needed = Planned { with_rows: true, requests: records.len() as u64, ..Planned::default() }.bytes();
+    let fit = free_space::free(folder).is_none_or(|free| needed <= free);
+    if !fit {
+        warn!(folder = %folder.display(), "there is no room for requests.parquet, which is left out");
+    }
+    fit
 }
 
 fn page_of(document: &ReportDocument) -> io::Result<String> {

@@ -304,14 +304,54 @@ pub struct LoadOrder<'a> {
     pub progress: Arc<Progress>,
 }
 
-/// Issues a workload and returns when its last request has ended. Blocks the caller, and runs on threads of its own.
+/// A load whose times are drawn and whose requests can be made, and of which nothing is sent yet.
+#[derive(Debug)]
+pub struct PreparedLoad<'a> {
+    order: LoadOrder<'a>,
+    plan: LoadPlan,
+}
+
+impl PreparedLoad<'_> {
+    /// Requests of the stages whose number is known before the load.
+    pub fn requests(&self) -> u64 {
+        self.plan.requests()
+    }
+
+    /// Number of stages whose requests answers, time or earlier stages decide.
+    pub fn undecided_stages(&self) -> u64 {
+        self.plan.undecided_stages()
+    }
+
+    /// Issues the load and returns when its last request has ended. Blocks the caller, and runs on threads of its own.
+    ///
+    /// # Errors
+    /// The operating system refused what it needs. A target that fails is no error.
+    pub fn run(self) -> Result<LoadResult, LoadError> {
+        issue(self)
+    }
+}
+
+/// Makes all decisions that come before the first request.
+///
+/// # Errors
+/// The load could not be prepared.
+pub fn prepare(order: LoadOrder<'_>) -> Result<PreparedLoad<'_>, LoadError> {
+    let LoadOrder { workload, files, model, target, seeds, .. } = order;
+    let plan = plan(workload, files, model, target, seeds)?;
+    Ok(PreparedLoad { order, plan })
+}
+
+/// Prepares a workload and issues it: see [`PreparedLoad::run`].
 ///
 /// # Errors
 /// The load could not be prepared, or the operating system refused what it needs. A target that fails is no error.
 pub fn run_load(order: LoadOrder<'_>) -> Result<LoadResult, LoadError> {
-    let LoadOrder { workload, files, model, target, seeds, keep, threads, stop, progress } = order;
+    prepare(order)?.run()
+}
+
+fn issue(PreparedLoad { order, plan }: PreparedLoad<'_>) -> Result<LoadResult, LoadError> {
+    let LoadOrder { workload, target, keep, threads, stop, progress, .. } = order;
     raise_file_limit();
-    let plan = plan(workload, files, model, target, seeds)?;
     progress.planned.store(plan.requests(), Ordering::Relaxed);
     progress.undecided_stages.store(plan.undecided_stages(), Ordering::Relaxed);
     let threads = threads.max(1);

@@ -474,6 +474,46 @@ fn many_requests_go_into_several_row_groups() {
 }
 
 #[test]
+fn no_request_needs_more_of_the_table_than_is_reckoned_with_before_the_load() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let model = &fixture.requests[0].0;
+    // No value stands twice, and none follows from another.
+    let mut state = 1_u64;
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 20
+    };
+    let record = |number| {
+        let mut time = || Duration::from_nanos(random());
+        let (scheduled, sent, first, last, ended) = (time(), time(), time(), time(), time());
+        let wait = time();
+        let mut tokens = || Some(u32::try_from(random() & 0xffff_ffff).unwrap());
+        RequestRecord {
+            number,
+            scheduled,
+            sent: Some(sent),
+            first_token: Some(first),
+            last_token: Some(first + last),
+            ended,
+            permit_wait: Some(wait),
+            requested_input_tokens: tokens(),
+            requested_output_tokens: tokens(),
+            input_tokens: tokens(),
+            output_tokens: tokens(),
+            cached_tokens: tokens(),
+            ..model.clone()
+        }
+    };
+    let records: Records = (0..100_000).map(record).collect();
+    let mut bytes = Vec::new();
+    report::requests_parquet::write(&fixture.report(&analysed), &records, &mut bytes).unwrap();
+    let per_row = bytes.len() as u64 / records.len() as u64;
+    let reckoned = report::requests_parquet::BYTES_PER_ROW;
+    assert!(per_row <= reckoned && per_row > reckoned / 2, "{per_row} bytes, and {reckoned} are reckoned with");
+}
+
+#[test]
 fn a_full_disk_in_the_middle_of_a_table_is_told_as_such() {
     struct Full;
     impl std::io::Write for Full {

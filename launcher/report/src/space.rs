@@ -1,0 +1,80 @@
+//! How many bytes the results folder of a run will have, as far as that is known before its load. Pure.
+
+use workload_profiles::{Workload, loadgen::Mode};
+
+use super::requests_parquet::BYTES_PER_ROW;
+
+/// Files whose size does not grow with the requests: the reports, the page, and the samples of the servers' metrics.
+pub const REPORTS: u64 = 16 << 20;
+/// What a stage adds to them: two standard reports, and its part of the others.
+pub const PER_STAGE: u64 = 128 << 10;
+/// Rows that are reckoned with for a stage whose number of requests is not known before the load.
+pub const ROWS_OF_UNDECIDED_STAGE: u64 = 100_000;
+/// An answer in an accuracy log of LoadGen: 1,000 tokens, each of them as 8 hexadecimal digits.
+pub const PER_ANSWER: u64 = 8 << 10;
+
+/// What of a run decides how much it writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Planned {
+    /// Stages of the workload.
+    pub stages: u64,
+    /// Stages whose number of requests is not known before the load.
+    pub undecided_stages: u64,
+    /// Requests of all other stages.
+    pub requests: u64,
+    /// Whether each request leaves a row.
+    pub with_rows: bool,
+    /// Answers in accuracy logs.
+    pub answers: u64,
+    /// Runs of the series that are to come, this one included.
+    pub runs: u64,
+}
+
+impl Planned {
+    /// What is known without a plan of the requests.
+    pub fn new(workload: &Workload, runs: u64) -> Planned {
+        let answers = workload.loadgen.as_ref().map_or(0, |loadgen| {
+            let accurate = |mode| matches!(mode, Mode::AccuracyOnly | Mode::SubmissionRun);
+            let tests = loadgen.tests.iter().filter(|it| accurate(it.settings.mode)).count() as u64;
+            tests.saturating_mul(loadgen.qsl.total_sample_count)
+        });
+        Planned { stages: workload.stages.len() as u64, answers, runs, ..Planned::default() }
+    }
+
+    /// Bytes of all results folders.
+    pub fn bytes(&self) -> u64 {
+        let one = REPORTS
+            .saturating_add(self.stages.saturating_mul(PER_STAGE))
+            .saturating_add(self.answers.saturating_mul(PER_ANSWER))
+            .saturating_add(self.rows().saturating_mul(BYTES_PER_ROW));
+        one.saturating_mul(self.runs.max(1))
+    }
+
+    fn rows(&self) -> u64 {
+        let undecided = self.undecided_stages.saturating_mul(ROWS_OF_UNDECIDED_STAGE);
+        if self.with_rows { self.requests.saturating_add(undecided) } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_count_where_they_leave_rows_and_runs_count_each() {
+        let planned = Planned { stages: 2, requests: 1_000_000, runs: 1, ..Planned::default() };
+        assert_eq!(planned.bytes(), REPORTS + 2 * PER_STAGE);
+        let with_rows = Planned { with_rows: true, ..planned };
+        assert_eq!(with_rows.bytes(), REPORTS + 2 * PER_STAGE + 1_000_000 * BYTES_PER_ROW);
+        assert_eq!(Planned { runs: 5, ..with_rows }.bytes(), 5 * with_rows.bytes());
+        let undecided = Planned { undecided_stages: 2, ..with_rows };
+        assert_eq!(undecided.bytes() - with_rows.bytes(), 2 * ROWS_OF_UNDECIDED_STAGE * BYTES_PER_ROW);
+        assert_eq!(Planned { answers: 10, ..planned }.bytes() - planned.bytes(), 10 * PER_ANSWER);
+    }
+
+    #[test]
+    fn a_sum_that_is_too_large_for_a_number_is_the_largest_number() {
+        let planned = Planned { requests: u64::MAX, with_rows: true, ..Planned::default() };
+        assert_eq!(planned.bytes(), u64::MAX);
+    }
+}

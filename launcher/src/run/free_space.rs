@@ -1,0 +1,131 @@
+//! [I/O] Whether the file system of the results folder has room for what a run will write.
+
+use std::path::{Path, PathBuf};
+
+use report::space::Planned;
+use rustix::fs::statvfs;
+use tracing::debug;
+
+const MEBIBYTE: u64 = 1 << 20;
+
+/// The file system is too full for the results.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the file system of {folder} has {free} MiB free, and the results of this run may need {needed} MiB: {what}; {remedy}",
+    folder = folder.display(),
+    // Rounded down and up, so that the two numbers are never equal.
+    free = free / MEBIBYTE,
+    needed = planned.bytes().div_ceil(MEBIBYTE),
+    what = what(planned),
+    remedy = remedy(planned)
+)]
+pub(super) struct TooLittleSpace {
+    folder: PathBuf,
+    /// Bytes.
+    free: u64,
+    planned: Planned,
+}
+
+/// Compares what is planned with the space that is free.
+///
+/// # Errors
+/// The space is too small. Where the system does not say how much is free, nothing is compared.
+pub(super) fn check(folder: &Path, planned: Planned) -> Result<(), TooLittleSpace> {
+    match free(folder) {
+        Some(free) => compare(folder, free, planned),
+        None => Ok(()),
+    }
+}
+
+fn compare(folder: &Path, free: u64, planned: Planned) -> Result<(), TooLittleSpace> {
+    if planned.bytes() <= free {
+        return Ok(());
+    }
+    Err(TooLittleSpace { folder: folder.to_owned(), free, planned })
+}
+
+/// Bytes that this process may still write on the file system of a folder; `None` where the system does not say.
+pub(super) fn free(folder: &Path) -> Option<u64> {
+    match statvfs(folder) {
+        // Some network file systems have no number of blocks.
+        Ok(found) if found.f_blocks > 0 => Some(found.f_bavail.saturating_mul(found.f_frsize)),
+        Ok(_) => None,
+        Err(error) => {
+            debug!(folder = %folder.display(), %error, "the free space is not known");
+            None
+        }
+    }
+}
+
+fn what(planned: &Planned) -> String {
+    let mut parts = Vec::new();
+    if planned.with_rows && planned.requests > 0 {
+        parts.push(format!("{} requests with a row each", planned.requests));
+    }
+    if planned.with_rows && planned.undecided_stages > 0 {
+        let rows = planned.undecided_stages.saturating_mul(report::space::ROWS_OF_UNDECIDED_STAGE);
+        parts.push(format!("{rows} rows for stages whose number of requests is not known"));
+    }
+    if planned.answers > 0 {
+        parts.push(format!("{} answers in accuracy logs", planned.answers));
+    }
+    parts.push(match planned.stages {
+        1 => "the reports of one stage".to_owned(),
+        stages => format!("the reports of {stages} stages"),
+    });
+    match planned.runs {
+        0 | 1 => parts.join(", "),
+        runs => format!("{}, for {runs} runs", parts.join(", ")),
+    }
+}
+
+fn remedy(planned: &Planned) -> &'static str {
+    if planned.with_rows {
+        "free space there, ask for a larger volume in storage.pvc.size, choose another folder with --results, or set storage.perRequestRecords: None"
+    } else {
+        "free space there, ask for a larger volume in storage.pvc.size, or choose another folder with --results"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(free: u64, planned: Planned) -> Option<String> {
+        compare(Path::new("/results"), free, planned).err().map(|it| it.to_string())
+    }
+
+    #[test]
+    fn a_full_volume_is_refused_with_folder_need_rest_and_remedy() {
+        let planned = Planned { stages: 1, requests: 10_000_000, with_rows: true, runs: 2, ..Planned::default() };
+        assert_eq!(message(planned.bytes(), planned), None);
+        let message = message(planned.bytes() - 1, planned).unwrap();
+        for part in
+            ["/results", "2473 MiB free", "2474 MiB", "may need", "10000000 requests", "2 runs", "storage.pvc.size"]
+        {
+            assert!(message.contains(part), "{part}: {message}");
+        }
+        assert!(message.contains("perRequestRecords: None"), "{message}");
+    }
+
+    #[test]
+    fn a_run_without_rows_is_not_advised_to_leave_them_out() {
+        let planned = Planned { stages: 1, runs: 1, ..Planned::default() };
+        let message = message(1 << 20, planned).unwrap();
+        assert!(message.contains("1 MiB free") && !message.contains("perRequestRecords"), "{message}");
+    }
+
+    #[test]
+    fn stages_without_a_number_are_named_with_the_rows_that_stand_for_them() {
+        let planned = Planned { stages: 3, undecided_stages: 2, with_rows: true, runs: 1, ..Planned::default() };
+        let message = message(0, planned).unwrap();
+        assert!(message.contains("200000 rows for stages whose number of requests is not known"), "{message}");
+    }
+
+    #[test]
+    fn the_system_says_what_is_free() {
+        assert!(free(Path::new(".")).is_some_and(|it| it > 0));
+        assert_eq!(free(Path::new("/no/such/folder")), None);
+        assert_eq!(check(Path::new("/no/such/folder"), Planned::default()), Ok(()));
+    }
+}
