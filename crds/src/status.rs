@@ -44,6 +44,9 @@ pub struct BenchmarkRunStatus {
     /// When the run entered its last phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Timestamp>,
+    /// When the Jobs of the finished run were gone, as spec.cleanup.jobs asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs_deleted_time: Option<Timestamp>,
     /// Values that the operator derived from the spec.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<Resolved>,
@@ -115,6 +118,7 @@ impl Default for BenchmarkRunStatus {
             load_start_time: None,
             preparing_since: None,
             completion_time: None,
+            jobs_deleted_time: None,
             resolved: None,
             effective_spec: None,
             attempts: Vec::new(),

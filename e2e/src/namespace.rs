@@ -62,7 +62,7 @@ impl Namespace {
         let namespace = Namespace { name, client: cluster.client.clone() };
         // The default service account appears shortly after its namespace; a pod created earlier is refused.
         namespace
-            .until("the default service account", Duration::from_secs(30), || async {
+            .until("the default service account", Duration::from_secs(120), || async {
                 let accounts: Api<ServiceAccount> = namespace.api();
                 Ok(accounts.get_opt("default").await?.map(drop))
             })

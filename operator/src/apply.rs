@@ -60,6 +60,7 @@ pub async fn apply(
         let stopped = stop(context, &namespace, &Stop::Pod(pod.clone()), &plan.status.attempts).await;
         allow_terminal(run, plan, stopped)?;
     }
+    delete_jobs(context, run, &namespace, plan).await?;
     let mut status = plan.status.clone();
     for child in &plan.create {
         let uid = create(context, run, &namespace, child).await?;
@@ -95,6 +96,17 @@ pub async fn apply(
         };
     }
     Ok(Some(after))
+}
+
+/// Deletes the Jobs of a finished run whose retention time has passed. One that may not be deleted stays as long as the run.
+async fn delete_jobs(context: &Context, run: &BenchmarkRun, namespace: &str, plan: &Plan) -> Result<(), Error> {
+    let jobs: Api<Job> = Api::namespaced(context.client.clone(), namespace);
+    for job in &plan.delete_jobs {
+        info!(run = %full_name(run), job = job.name, "deletes a Job of a finished run: its retention time has passed");
+        let deleted = delete_job(context, &jobs, &job.name, job.uid.clone(), DeleteParams::foreground()).await;
+        allow_terminal(run, plan, deleted)?;
+    }
+    Ok(())
 }
 
 /// Deletes the run if it is still the object that the plan was made for: otherwise the API server answers with a conflict.

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::plan::{
     current_attempt,
-    finished::{FINISHED, Mark},
+    finished::{FINISHED, Mark, keeps_jobs},
 };
 
 /// A run, or the error of one that this release cannot read: that run must not stop the watch on the others.
@@ -47,6 +47,7 @@ struct KeptStatus {
     phase: Option<Phase>,
     outcome: Option<Outcome>,
     completion_time: Option<Timestamp>,
+    jobs_deleted_time: Option<Timestamp>,
     /// The watch on pods compares the pod of the attempt in progress.
     attempt: Option<Box<Attempt>>,
     reason: Reported<Reason>,
@@ -80,6 +81,7 @@ impl From<BenchmarkRunStatus> for KeptStatus {
             phase: status.phase,
             outcome: status.outcome,
             completion_time: status.completion_time,
+            jobs_deleted_time: status.jobs_deleted_time,
             attempt: current_attempt(&status).cloned().map(Box::new),
             reason: status.reason,
         }
@@ -95,6 +97,7 @@ impl CachedRun {
             phase: it.phase,
             outcome: it.outcome,
             completion_time: it.completion_time,
+            jobs_deleted_time: it.jobs_deleted_time,
             attempts: it.attempt.as_deref().cloned().into_iter().collect(),
             reason: it.reason.clone(),
             ..BenchmarkRunStatus::default()
@@ -143,7 +146,11 @@ impl Resource for CachedRun {
 /// reads the run live. A decision on an outdated status could create a second Job, and a status that is written has to be whole.
 pub fn is_enough(run: &BenchmarkRun) -> bool {
     let observed = run.status.as_ref().map(|it| it.observed_generation);
-    run.is_finished() && Mark::read(run).is_some() && observed == Some(run.metadata.generation.unwrap_or_default())
+    run.is_finished()
+        && Mark::read(run).is_some()
+        && observed == Some(run.metadata.generation.unwrap_or_default())
+        // The time of their deletion is written into the status.
+        && !keeps_jobs(run)
 }
 
 /// Whether no turn will ever have to do anything for a run: it has finished, and it is not cleaned up.
@@ -234,6 +241,14 @@ mod tests {
         let mut edited = run("Succeeded");
         edited["metadata"]["generation"] = json!(3);
         assert!(!is_enough(&slimmed(edited)), "observedGeneration is written, and the figures with it");
+        let mut with_jobs = run("Succeeded");
+        with_jobs["spec"]["cleanup"] = json!({"jobs": {}});
+        assert!(
+            !is_enough(&slimmed(with_jobs.clone())),
+            "the time of the deletion is written, and the figures with it"
+        );
+        with_jobs["status"]["jobsDeletedTime"] = json!("2026-01-02T04:04:05Z");
+        assert!(is_settled(&slimmed(with_jobs)));
         let mut without_mark = run("Succeeded");
         without_mark["metadata"]["annotations"] = json!({});
         assert!(!is_enough(&slimmed(without_mark)), "the mark is made of the whole status");

@@ -95,6 +95,11 @@ pub struct Cleanup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "RunCleanup"))]
     pub run: Option<RunCleanup>,
+    /// Deletes the Jobs of a finished run, and with them their pods and logs. The run with its status stays, and so do the results on
+    /// the volume. Absent: they stay as long as the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "JobsCleanup"))]
+    pub jobs: Option<JobsCleanup>,
 }
 
 /// How long a finished BenchmarkRun stays.
@@ -107,6 +112,21 @@ pub struct RunCleanup {
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub after_success_seconds: Option<u32>,
     /// Seconds from the completion of a run that failed or was cancelled to its deletion. Default: 2592000, 30 days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
+    pub after_failure_seconds: Option<u32>,
+}
+
+/// How long the Jobs of a finished run stay.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct JobsCleanup {
+    /// Seconds from the completion of a run that succeeded to their deletion. Default: 3600, an hour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
+    pub after_success_seconds: Option<u32>,
+    /// Seconds from the completion of a run that failed or was cancelled to their deletion. Default: 604800, 7 days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub after_failure_seconds: Option<u32>,

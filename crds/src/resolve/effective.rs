@@ -246,12 +246,12 @@ pub struct Deadlines {
     pub collect_seconds: u32,
 }
 
-/// When a finished BenchmarkRun is deleted. It is no part of [`EffectiveSpec`], because it may change at any time.
+/// How long something of a finished run stays. It is no part of [`EffectiveSpec`], because it may change at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunCleanup {
-    /// Seconds from the completion of a run that succeeded to its deletion.
+pub struct Retention {
+    /// Seconds from the completion of a run that succeeded.
     pub after_success_seconds: u32,
-    /// Seconds from the completion of a run that failed or was cancelled to its deletion.
+    /// Seconds from the completion of a run that failed or was cancelled.
     pub after_failure_seconds: u32,
 }
 
@@ -464,9 +464,17 @@ fn execution(written: &written::Execution) -> Execution {
 }
 
 /// When the run is deleted after it has finished; `None`: never.
-pub fn run_cleanup(spec: &BenchmarkRunSpec) -> Option<RunCleanup> {
-    spec.cleanup.run.as_ref().map(|written| RunCleanup {
+pub fn run_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
+    spec.cleanup.run.as_ref().map(|written| Retention {
         after_success_seconds: written.after_success_seconds.unwrap_or(604_800),
         after_failure_seconds: written.after_failure_seconds.unwrap_or(2_592_000),
+    })
+}
+
+/// When the Jobs of the run are deleted after it has finished; `None`: with the run.
+pub fn jobs_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
+    spec.cleanup.jobs.as_ref().map(|written| Retention {
+        after_success_seconds: written.after_success_seconds.unwrap_or(3_600),
+        after_failure_seconds: written.after_failure_seconds.unwrap_or(604_800),
     })
 }

@@ -96,6 +96,21 @@ async fn a_run_is_deleted_when_the_time_that_it_names_has_passed() -> anyhow::Re
     namespace.until("the deletion of its Jobs", SOON, no_jobs).await
 }
 
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn the_jobs_of_a_run_are_deleted_and_the_run_stays() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "jobs").await?;
+    let cleanup = "storage: {none: {}}\ncleanup: {jobs: {afterSuccessSeconds: 1}}";
+    namespace.create_run("chat", &simulated(10.0, 2, cleanup)).await?;
+    let runs = namespace.api::<BenchmarkRun>();
+    let cleaned = || async { Ok(runs.get("chat").await?.status.filter(|it| it.jobs_deleted_time.is_some())) };
+    let status = namespace.until("the deletion of its Jobs", SOON, cleaned).await?;
+    assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+    assert!(status.summary.is_some(), "{status:?}");
+    assert!(namespace.jobs().await?.is_empty() && namespace.pods("chat").await?.is_empty());
+    Ok(())
+}
+
 /// The run's own data in the report of its results folder.
 async fn stored_run(namespace: &Namespace, name: &str) -> anyhow::Result<(String, serde_json::Value)> {
     let status = namespace.wait_finished(name, SOON).await?;

@@ -1,6 +1,6 @@
 //! Finds the fields of a BenchmarkRun that have no effect outside a cluster, so that the user is told. Pure.
 
-use crds::benchmark_run::{BenchmarkRunSpec, Launcher, Retry};
+use crds::benchmark_run::{BenchmarkRunSpec, Cleanup, Launcher, Retry};
 use workload_profiles::Notice;
 
 use super::LocalOptions;
@@ -41,7 +41,7 @@ pub(super) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
         ),
         (
             "spec.cleanup",
-            spec.cleanup.run.is_some(),
+            spec.cleanup != Cleanup::default(),
             "is not used outside of a cluster; results stay until you delete them",
         ),
         (

@@ -28,8 +28,8 @@ use crate::{
     ended_pods,
     error::Error,
     plan::{
-        ClaimState, JobState, Observed, PodState, Presence, What, config_map, current_attempt,
-        finished::{Mark, restored},
+        ClaimState, JobState, Observed, OwnJob, PodState, Presence, What, config_map, current_attempt,
+        finished::{Mark, keeps_jobs, restored},
         given_spec,
         job::CONTAINER,
         meta, network_policy, pvc,
@@ -43,7 +43,7 @@ use crate::{
 /// [`reader::PATIENCE`] failed turns: [`Observed::unread`] names them.
 pub async fn observe(context: &Context, run: &BenchmarkRun) -> Result<Observed, Error> {
     let status = run.status.clone().unwrap_or_default();
-    let mut observed = Observed::default();
+    let mut observed = Observed { own_jobs: jobs_to_delete(context, run).await?, ..Observed::default() };
     if (run.is_finished() && Mark::read(run).is_some()) || restored(run).is_some() {
         return Ok(observed);
     }
@@ -57,6 +57,20 @@ pub async fn observe(context: &Context, run: &BenchmarkRun) -> Result<Observed, 
     }
     observed.unread = reader.unread;
     Ok(observed)
+}
+
+/// All Jobs of a finished run that are to be deleted; none of another run.
+async fn jobs_to_delete(context: &Context, run: &BenchmarkRun) -> Result<Vec<OwnJob>, Error> {
+    if !run.is_finished() || !keeps_jobs(run) {
+        return Ok(Vec::new());
+    }
+    let jobs: Api<Job> = Api::namespaced(context.client.clone(), &run.namespace().unwrap_or_default());
+    let of_run = format!("{}={}", meta::RUN_UID, run.uid().unwrap_or_default());
+    let found = jobs.list(&ListParams::default().labels(&of_run)).await?;
+    let ours = found.items.into_iter().filter(|it| meta::is_ours(run, &it.metadata));
+    let own =
+        |it: Job| OwnJob { name: it.name_any(), uid: it.uid(), deleting: it.metadata.deletion_timestamp.is_some() };
+    Ok(ours.map(own).collect())
 }
 
 /// Reads the Job and the pods of an attempt.

@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use crds::{
     BenchmarkRun, BenchmarkRunStatus, EffectiveSpec,
-    resolve::run_cleanup,
     status::{Attempt, Phase},
 };
 use jiff::Timestamp;
 
 use super::{
     Observed, Plan, Presence, Turn,
-    finished::{self, conclude},
+    finished::{self, clean_up, conclude},
     status::{self, NextStatus},
 };
 
@@ -21,8 +20,6 @@ pub(super) const SOON: Duration = Duration::from_secs(2);
 pub(super) const OFTEN: Duration = Duration::from_secs(10);
 /// How long the operator waits after the launcher's deadline and grace period before it ends an attempt.
 pub(super) const LEEWAY_SECONDS: u32 = 60;
-/// The longest time to the next look at a finished run: the clock may be set meanwhile.
-const LONGEST_LOOK_SECONDS: u64 = 86_400;
 
 /// Decides what the turn has to do.
 pub fn plan(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
@@ -89,8 +86,8 @@ pub fn given_spec(status: &BenchmarkRunStatus, config_map: Presence) -> Option<&
     status.effective_spec.as_ref().filter(|_| is_given && current_attempt(status).is_some())
 }
 
-/// Plans for a finished run: its status stays, it gets its mark, and it is deleted when its retention time has passed. A later change of the
-/// spec has no effect, but `observedGeneration` follows it, because GitOps tools wait for that.
+/// Plans for a finished run: its status stays, it gets its mark, and it or its Jobs are deleted when their retention time has
+/// passed. A later change of the spec has no effect, but `observedGeneration` follows it, because GitOps tools wait for that.
 fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, observed: &Observed, now: Timestamp) -> Plan {
     let generation = run.metadata.generation.unwrap_or_default();
     if status.observed_generation != generation {
@@ -99,16 +96,7 @@ fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, observed: &Obser
     }
     let mut plan = Plan { status, ..Plan::default() };
     conclude(run, &mut plan, observed);
-    let (Some(cleanup), Some(finished)) = (run_cleanup(&run.spec), plan.status.completion_time) else {
-        return plan;
-    };
-    let succeeded = plan.status.phase == Some(Phase::Succeeded);
-    let seconds = if succeeded { cleanup.after_success_seconds } else { cleanup.after_failure_seconds };
-    let left = i64::from(seconds) - now.duration_since(finished).as_secs();
-    match u64::try_from(left) {
-        Ok(left) if left > 0 => plan.next_look = Some(Duration::from_secs(left.min(LONGEST_LOOK_SECONDS))),
-        _ => plan.delete_run = true,
-    }
+    clean_up(run, &mut plan, observed, now);
     plan
 }
 

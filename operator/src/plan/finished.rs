@@ -1,6 +1,14 @@
-//! The annotation of a finished run. A backup without the status has it, so that a restored run does not start again.
+//! What a finished run still needs: its annotation, and the end of its retention times. A backup without the status has the
+//! annotation, so that a restored run does not start again.
 
-use crds::{BenchmarkRun, BenchmarkRunStatus, Outcome, Reason, status::Phase};
+use std::time::Duration;
+
+use crds::{
+    BenchmarkRun, BenchmarkRunStatus, Outcome, Reason,
+    resolve::{Retention, jobs_cleanup, run_cleanup},
+    status::Phase,
+};
+use jiff::Timestamp;
 use kube::ResourceExt as _;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +18,10 @@ use super::{Observed, Plan, Presence, Stop, decision::Decision, status::truncate
 pub const FINISHED: &str = "benchwright.dev/finished";
 /// The longest text of a mark that a message repeats, in bytes.
 const MAX_TEXT: usize = 300;
+/// The longest time to the next look at a finished run: the clock may be set meanwhile.
+const LONGEST_LOOK_SECONDS: u64 = 86_400;
+/// The next look while a Job is being deleted. A watch reports its end; a pod on a lost node may keep it for long.
+const JOB_GOES: Duration = Duration::from_secs(3_600);
 
 /// How a run ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +68,43 @@ pub fn restored(run: &BenchmarkRun) -> Option<Mark> {
     let begun =
         run.status.as_ref().is_some_and(|it| it.phase.is_some_and(Phase::is_terminal) || !it.attempts.is_empty());
     Mark::read(run).filter(|_| !begun)
+}
+
+/// Whether the Jobs of a finished run are yet to be deleted.
+pub fn keeps_jobs(run: &BenchmarkRun) -> bool {
+    let deleted = run.status.as_ref().and_then(|it| it.jobs_deleted_time);
+    run.spec.cleanup.jobs.is_some() && deleted.is_none()
+}
+
+/// Completes the plan of a finished run whose retention times pass: it deletes the run, or its Jobs.
+pub(super) fn clean_up(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed, now: Timestamp) {
+    let Some(finished) = plan.status.completion_time else { return };
+    let succeeded = plan.status.phase == Some(Phase::Succeeded);
+    let left = |retention: Retention| {
+        let seconds = if succeeded { retention.after_success_seconds } else { retention.after_failure_seconds };
+        let left = i64::from(seconds) - now.duration_since(finished).as_secs();
+        u64::try_from(left).ok().filter(|it| *it > 0).map(|it| Duration::from_secs(it.min(LONGEST_LOOK_SECONDS)))
+    };
+    let run_left = run_cleanup(&run.spec).map(left);
+    if run_left == Some(None) {
+        plan.delete_run = true;
+        return;
+    }
+    let jobs_left = match jobs_cleanup(&run.spec).filter(|_| keeps_jobs(run)).map(left) {
+        Some(None) => delete_jobs(plan, observed, now),
+        left => left.flatten(),
+    };
+    plan.next_look = run_left.flatten().into_iter().chain(jobs_left).min();
+}
+
+/// Deletes the Jobs, or notes that they are gone. Returns when to look again.
+fn delete_jobs(plan: &mut Plan, observed: &Observed, now: Timestamp) -> Option<Duration> {
+    if observed.own_jobs.is_empty() {
+        plan.status.jobs_deleted_time = Some(now);
+        return None;
+    }
+    plan.delete_jobs = observed.own_jobs.iter().filter(|it| !it.deleting).cloned().collect();
+    Some(JOB_GOES)
 }
 
 /// Completes the plan of a finished run that has no mark: it ends what still works, and asks for the mark.

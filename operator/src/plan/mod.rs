@@ -32,7 +32,7 @@ use k8s_openapi::api::{
 
 pub use decision::{current_attempt, given_spec, plan, would_begin};
 pub use observed::{
-    ClaimState, Ended, InputError, JobState, LauncherInput, Observed, PodState, Presence, Refused, Unread, What,
+    ClaimState, Ended, InputError, JobState, LauncherInput, Observed, OwnJob, PodState, Presence, Refused, Unread, What,
 };
 
 /// What a turn has to do.
@@ -48,6 +48,8 @@ pub struct Plan {
     pub status: BenchmarkRunStatus,
     /// The event to write after the status.
     pub event: Option<PlannedEvent>,
+    /// Jobs of a finished run to delete, with their pods: their retention time has passed.
+    pub delete_jobs: Vec<OwnJob>,
     /// Delete the run: its retention time has passed.
     pub delete_run: bool,
     /// The annotation of a finished run, to write after the status.

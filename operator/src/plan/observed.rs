@@ -39,6 +39,8 @@ pub struct Observed {
     pub last_in_line: Option<Timestamp>,
     /// The API server's refusal to create a child in this turn.
     pub refused: Option<Refused>,
+    /// All Jobs of a finished run that are to be deleted.
+    pub own_jobs: Vec<OwnJob>,
     /// What could not be read. The fields above do not say whether it exists.
     pub unread: Vec<Unread>,
 }
@@ -157,6 +159,17 @@ pub struct JobState {
     pub created: Option<Timestamp>,
     /// When it completed or failed.
     pub ended_at: Option<Timestamp>,
+}
+
+/// A Job of a finished run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnJob {
+    /// Its name.
+    pub name: String,
+    /// Its UID.
+    pub uid: Option<String>,
+    /// Whether it is being deleted.
+    pub deleting: bool,
 }
 
 /// The pod of the current attempt.

@@ -4,7 +4,7 @@ use crds::{
     Outcome, Reason,
     status::{Attempt, Phase},
 };
-use operator::plan::{Ended, PodState, Stop, status};
+use operator::plan::{Ended, Observed, OwnJob, PodState, Stop, status};
 
 use crate::fixture::*;
 
@@ -253,9 +253,8 @@ fn failed_after(reason: Reason, attempt: Reason) -> Want<'static> {
     Want { attempt_ended: Some(attempt), ..failed(reason) }
 }
 
-#[test]
-fn attempts_that_were_suspended_count_against_no_limit_and_ten_retries_end() {
-    let attempt = |number: u32, reason: Reason| Attempt {
+fn attempt(number: u32, reason: Reason) -> Attempt {
+    Attempt {
         number,
         job_name: format!("chat-a{number}"),
         job_uid: None,
@@ -268,7 +267,11 @@ fn attempts_that_were_suspended_count_against_no_limit_and_ten_retries_end() {
         running_time: None,
         end_time: Some(at(1)),
         reason: reason.into(),
-    };
+    }
+}
+
+#[test]
+fn attempts_that_were_suspended_count_against_no_limit_and_ten_retries_end() {
     let lost = || {
         let mut observed = started();
         observed.job.failed = Some("BackoffLimitExceeded".into());
@@ -310,6 +313,60 @@ fn a_finished_run_is_left_alone_until_its_time_is_over() {
         run.spec.cleanup.run = None;
         let plan = check(&run, &measuring(), 1_000_000, &want);
         assert!(!plan.delete_run && plan.next_look.is_none());
+    }
+}
+
+#[test]
+fn the_jobs_of_a_finished_run_are_deleted_when_their_time_is_over() {
+    let spec =
+        "{target: {simulator: {}}, cleanup: {jobs: {afterFailureSeconds: 100}, run: {afterFailureSeconds: 300}}}";
+    let mut run = in_phase(spec, Phase::Failed);
+    let status = run.status.as_mut().unwrap();
+    status.outcome = Some(Outcome::Error);
+    status.completion_time = Some(zero());
+    status.attempts = vec![attempt(2, Reason::Disrupted), attempt(3, Reason::LauncherFailed)];
+    let want = Want {
+        phase: Some(Phase::Failed),
+        outcome: Some(Outcome::Error),
+        attempt_ended: Some(Reason::LauncherFailed),
+        ..Want::default()
+    };
+    let job = |name: &str, deleting| OwnJob { name: name.into(), uid: Some(format!("uid-of-{name}")), deleting };
+    let observed = |jobs: &[OwnJob]| Observed { own_jobs: jobs.to_vec(), ..Observed::default() };
+    let both = observed(&[job("chat-2db482-a2", true), job("chat-2db482-a3", false)]);
+    let plan = check(&run, &both, 99, &want);
+    assert_eq!(plan.next_look.unwrap().as_secs(), 1);
+    assert!(plan.delete_jobs.is_empty());
+    let plan = check(&run, &both, 100, &want);
+    assert_eq!(plan.delete_jobs, [job("chat-2db482-a3", false)]);
+    assert_eq!(Some(&plan.status), run.status.as_ref());
+    assert_eq!(plan.next_look.unwrap().as_secs(), 200, "then the run itself is deleted");
+    let plan = check(&run, &observed(&[]), 110, &want);
+    assert_eq!(plan.status.jobs_deleted_time, Some(at(110)));
+    assert!(plan.delete_jobs.is_empty() && !plan.delete_run);
+    // Once it is done nothing is deleted again.
+    let run = after(&run, &plan);
+    let plan = check(&run, &observed(&[]), 120, &want);
+    assert_eq!((plan.status.jobs_deleted_time, plan.next_look.unwrap().as_secs()), (Some(at(110)), 180));
+    assert!(check(&run, &observed(&[]), 300, &want).delete_run);
+}
+
+#[test]
+fn jobs_have_retention_times_of_their_own() {
+    for (phase, outcome, seconds) in
+        [(Phase::Succeeded, Outcome::Passed, 3_600), (Phase::Cancelled, Outcome::Cancelled, 604_800)]
+    {
+        let mut run = in_phase("{target: {simulator: {}}, cleanup: {jobs: {}}}", phase);
+        let status = run.status.as_mut().unwrap();
+        status.outcome = Some(outcome);
+        status.completion_time = Some(zero());
+        let want = Want { phase: Some(phase), outcome: Some(outcome), ..Want::default() };
+        assert_eq!(check(&run, &Observed::default(), seconds - 1, &want).status.jobs_deleted_time, None);
+        let plan = check(&run, &Observed::default(), seconds, &want);
+        assert_eq!(plan.status.jobs_deleted_time, Some(at(seconds)));
+        run.spec.cleanup.jobs = None;
+        let plan = check(&run, &Observed::default(), seconds, &want);
+        assert!(plan.status.jobs_deleted_time.is_none() && plan.next_look.is_none());
     }
 }
 

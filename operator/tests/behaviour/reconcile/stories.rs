@@ -219,6 +219,68 @@ async fn a_finished_run_is_deleted_when_its_time_is_over() {
     assert!(play.server.state().writes.contains(&"DELETE benchmarkruns".to_owned()));
 }
 
+const CLEANED: &str = "{target: {simulator: {}}, cleanup: {jobs: {afterSuccessSeconds: 0, afterFailureSeconds: 0}}}";
+
+/// Plays until the Jobs are gone: while a Job goes the operator writes nothing, and so the play would be over.
+async fn play_until_cleaned(play: &mut Play, story: Story) {
+    for _ in 0..60 {
+        if play.status().jobs_deleted_time.is_some() {
+            return;
+        }
+        play.round(story).await;
+    }
+    panic!("the Jobs stay: {:#?}", play.status());
+}
+
+fn left(play: &Play, plural: &str) -> Vec<String> {
+    play.server.state().all(plural).map(|it| it["metadata"]["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn the_jobs_of_a_finished_run_are_deleted_and_run_and_claim_stay() {
+    for (story, phase) in
+        [(Story::Plain, Phase::Succeeded), (Story::Evicted, Phase::Succeeded), (Story::Cancelled, Phase::Cancelled)]
+    {
+        let mut play = Play::new(CLEANED);
+        play_until_cleaned(&mut play, story).await;
+        for plural in ["jobs", "pods"] {
+            assert_eq!(left(&play, plural), Vec::<String>::new(), "{story:?}");
+        }
+        assert_eq!(left(&play, "persistentvolumeclaims"), ["workload-pvc"]);
+        let status = play.status();
+        assert_eq!((status.phase, status.summary.is_some()), (Some(phase), true), "{story:?}");
+        assert!(status.attempts.iter().all(|it| it.end_time.is_some()));
+        // From now on the run costs nothing.
+        let run = Arc::new(play.cached().unwrap());
+        let requests = |play: &Play| {
+            let state = play.server.state();
+            (state.reads, state.writes.len())
+        };
+        let before = requests(&play);
+        reconcile(run, Arc::clone(&play.context)).await.unwrap();
+        assert_eq!(requests(&play), before, "{story:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_operator_that_fails_at_any_write_deletes_the_jobs_all_the_same() {
+    let mut whole = Play::new(CLEANED);
+    play_until_cleaned(&mut whole, Story::Plain).await;
+    let writes = whole.server.state().writes.clone();
+    assert!(writes.contains(&"DELETE jobs".to_owned()), "{writes:?}");
+    for (number, write) in writes.iter().enumerate() {
+        for fault in [Fault::KilledBefore, Fault::KilledAfter, Fault::AnswerLost, Fault::Status(500)] {
+            let mut play = Play::new(CLEANED);
+            play.server.state().fault = Some((number, fault));
+            play_until_cleaned(&mut play, Story::Plain).await;
+            for plural in ["jobs", "pods"] {
+                assert_eq!(left(&play, plural), Vec::<String>::new(), "{fault:?} at {number}, {write}");
+            }
+            assert_eq!(play.status().phase, Some(Phase::Succeeded));
+        }
+    }
+}
+
 #[tokio::test]
 async fn nothing_of_a_run_that_is_gone_stays_in_memory() {
     let mut play = Play::new(SIMULATOR);
