@@ -114,3 +114,74 @@ fn the_example_has_every_default_as_it_is() {
     let effective = |spec: &BenchmarkRunSpec| EffectiveSpec::new(spec, &Settings::default());
     assert_eq!(effective(&example.spec), effective(&smallest));
 }
+
+const LLM_D_BENCHMARK: &str = include_str!("../../docs/llm-d-benchmark.md");
+
+/// The rows of its tables: the parameters, and what they are here.
+fn parameters() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let rows = LLM_D_BENCHMARK.lines().filter(|it| it.starts_with("| `"));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        assert_eq!(cells.len(), 3, "{row}");
+        (cells[0], cells[2])
+    })
+}
+
+/// What stands in backticks.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+fn assert_is_field(schema: &Value, path: &str) {
+    let mut inner = schema;
+    for name in path.split('.') {
+        let (name, items) = name.strip_suffix("[]").map_or((name, false), |it| (it, true));
+        inner = &inner["properties"][name];
+        assert!(inner.is_object(), "docs/llm-d-benchmark.md names {path}, and there is no {name}");
+        if items {
+            inner = &inner["items"];
+        }
+    }
+}
+
+#[test]
+fn each_field_in_the_table_for_users_of_llm_d_benchmark_exists() {
+    let crd: Value = serde_saphyr::from_str(&crds::crd_yaml().unwrap()).unwrap();
+    let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    let values: Value = serde_saphyr::from_str(include_str!("../../charts/benchwright/values.yaml")).unwrap();
+    let mut fields = 0;
+    for (_, here) in parameters() {
+        for path in code(here).filter(|it| it.starts_with("spec.") || it.starts_with("status.")) {
+            assert_is_field(schema, path);
+            fields += 1;
+        }
+        for (_, before) in here.match_indices("` of the chart").map(|(end, _)| here[..end].rsplit_once('`').unwrap()) {
+            let value = before.split('.').fold(&values, |inner, name| &inner[name]);
+            assert!(!value.is_null(), "the chart has no value {before}");
+        }
+    }
+    assert!(fields > 40, "the table was not read: {fields} fields");
+}
+
+/// The flags of `llmdbenchmark run` at 8bc9f1dd, and the variables of its last `run.sh`.
+#[test]
+fn each_parameter_of_llm_d_benchmark_has_its_place() {
+    let named: Vec<&str> = parameters().flat_map(|(names, _)| code(names)).collect();
+    let flags = "step namespace methods gateway-class kubeconfig model harness workload workload-file-path experiments overrides output \
+                 parallelism stack list-endpoints wait-timeout data-access-lookup-attempts data-access-lookup-delay \
+                 treatment-max-attempts treatment-stop-on-error validate-failures dataset data-access-timeout pvc-bind-timeout \
+                 monitoring serviceaccount envvarspod skip debug analyze fast-collect endpoint-url config generate-config no-pvc \
+                 no-cleanup spec workspace base-dir dry-run verbose non-admin run-description run-keywords set cluster-config";
+    let variables = "DEPLOY_SCENARIO DEPLOY_MODEL_LIST VLLM_COMMON_NAMESPACE HARNESS_NAMESPACE DEPLOY_METHODS HARNESS_NAME \
+                     HARNESS_PROFILE_HARNESS_LIST HARNESS_EXPERIMENT_PROFILE HARNESS_EXPERIMENT_PROFILE_OVERRIDES \
+                     HARNESS_EXPERIMENT_TREATMENTS HARNESS_EXECUTABLE HARNESS_CONDA_ENV_NAME HARNESS_WAIT_TIMEOUT HARNESS_CPU_NR \
+                     HARNESS_CPU_MEM HARNESS_SERVICE_ACCOUNT HARNESS_PVC_NAME HARNESS_PVC_SIZE HARNESS_CONTAINER_IMAGE \
+                     HARNESS_LOAD_PARALLELISM HARNESS_OUTPUT HARNESS_SKIP_RUN HARNESS_DEBUG HARNESS_ENVVARS_TO_YAML \
+                     HARNESS_INFERENCE_PERF_RAYON_NUM_THREADS RUN_EXPERIMENT_ID RUN_EXPERIMENT_RESULTS_DIR_PREFIX \
+                     RUN_EXPERIMENT_ANALYZE_LOCALLY RUN_WORKSPACE_DIR RUN_DATASET_URL RUN_DATASET_DIR RUN_DATASET_FILE \
+                     CONTROL_WAIT_TIMEOUT CONTROL_WAIT_PERIOD VLLM_COMMON_METRICS_SCRAPE_ENABLED";
+    let flags = flags.split_whitespace().map(|it| format!("--{it}"));
+    let variables = variables.split_whitespace().map(|it| format!("LLMDBENCH_{it}"));
+    let missing: Vec<String> = flags.chain(variables).filter(|it| !named.contains(&it.as_str())).collect();
+    assert_eq!(missing, Vec::<String>::new(), "docs/llm-d-benchmark.md");
+}
