@@ -38,8 +38,9 @@ const MAX_CONFLICTS: usize = 3;
 /// The API server's error. The next turn continues from what was written.
 pub async fn reconcile(cached: Arc<BenchmarkRun>, context: Arc<Context>) -> Result<Action, Error> {
     let timer = context.metrics.turn();
-    let done =
-        tokio::time::timeout(TURN_LIMIT, run_turn(&cached, &context)).await.unwrap_or(Err(Error::Timeout(TURN_LIMIT)));
+    // Boxed, as are the steps below: their futures are large, and each move of one takes stack.
+    let turn = tokio::time::timeout(TURN_LIMIT, Box::pin(run_turn(&cached, &context)));
+    let done = turn.await.unwrap_or(Err(Error::Timeout(TURN_LIMIT)));
     timer.end(done.as_ref().err());
     done
 }
@@ -55,7 +56,7 @@ async fn run_turn(cached: &BenchmarkRun, context: &Context) -> Result<Action, Er
         };
         let Some(run) = run else { return forget(cached, context).await };
         traces::before(&run);
-        match run_steps(run, context).await {
+        match Box::pin(run_steps(run, context)).await {
             Err(Error::Outdated) => debug!(run = %full_name(cached), "the run has changed and is read again"),
             done => return done,
         }
@@ -70,7 +71,7 @@ async fn run_steps(mut run: BenchmarkRun, context: &Context) -> Result<Action, E
             // No new children may be created.
             return forget(&run, context).await;
         }
-        match step(&run, context).await? {
+        match Box::pin(step(&run, context)).await? {
             Step::RunGone => {
                 // A Job is deleted only for a run that is certainly gone: one answer is not enough.
                 let found = read_live(&run, context).await?;
@@ -109,12 +110,12 @@ enum Step {
 async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     let now = Timestamp::now().round(Unit::Second).unwrap_or_default();
     let turn = Turn { settings: &context.settings, now };
-    let mut observed = observe(context, run).instrument(traces::step("observe")).await?;
+    let mut observed = Box::pin(observe(context, run)).instrument(traces::step("observe")).await?;
     if targets::turn::ask(context, run, &mut observed, now).await? == Next::Later {
         return Ok(Step::Wait(Some(FIRST_BACKOFF)));
     }
     observed.namespace_line = context.namespaces.turn(run, &context.policy, namespaces::asks(run, &observed));
-    let (mut decided, mut applied) = decide(context, run, &mut observed, &turn).await;
+    let (mut decided, mut applied) = Box::pin(decide(context, run, &mut observed, &turn)).await;
     let mut refusal = None;
     if let Err(error) = &applied
         && let Some(refused) = error.refusal()
@@ -122,14 +123,14 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
         // The second plan puts the message into the status.
         observed.refused = Some(refused);
         refusal = applied.err();
-        (decided, applied) = decide(context, run, &mut observed, &turn).await;
+        (decided, applied) = Box::pin(decide(context, run, &mut observed, &turn)).await;
     }
     if let Err(Error::Conflict { kind, name }) = &applied
         && kind != CLAIM
     {
         // The second plan ends the run. A claim is observed instead: it may be for results.
         observed.conflict = Some(name.clone());
-        (decided, applied) = decide(context, run, &mut observed, &turn).await;
+        (decided, applied) = Box::pin(decide(context, run, &mut observed, &turn)).await;
     }
     targets::turn::settle(context, run, &applied, now);
     let after = match applied {
@@ -168,7 +169,7 @@ async fn decide(
     turn: &Turn<'_>,
 ) -> (Plan, Result<Option<BenchmarkRun>, Error>) {
     let decided = traces::step("decide").in_scope(|| plan(run, observed, turn));
-    let applied = apply(context, run, &decided, &mut observed.config_map_uid);
+    let applied = Box::pin(apply(context, run, &decided, &mut observed.config_map_uid));
     let applied = applied.instrument(traces::step("apply")).await;
     (decided, applied)
 }

@@ -127,6 +127,8 @@ fn operator() -> Command {
         command.env_remove(name);
     }
     command.args(["--launcher-image=launcher", "--no-leader-election", "--admin-address=127.0.0.1:0"]);
+    // Half of what its threads have: turns must stay far from the end of the stack.
+    command.env("RUST_MIN_STACK", (1 << 20).to_string());
     command
 }
 
