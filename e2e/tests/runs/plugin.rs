@@ -126,30 +126,36 @@ async fn a_viewer_waits_reads_logs_and_verdicts_and_starts_nothing() -> anyhow::
 #[ignore = "needs a cluster: make e2e"]
 async fn the_roles_have_the_rights_that_the_documentation_says() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "roles").await?;
-    let rights: [(&str, &str, &[&str]); 12] = [
-        ("list", "benchmarkruns.benchwright.dev", &["view", "edit", "admin"]),
-        ("watch", "benchmarkruns.benchwright.dev", &["view", "edit", "admin"]),
-        ("get", "benchmarkruns.benchwright.dev", &["view", "edit", "admin"]),
-        ("get", "pods/log", &["view", "edit", "admin"]),
-        ("create", "benchmarkruns.benchwright.dev", &["edit", "admin"]),
-        ("patch", "benchmarkruns.benchwright.dev", &["edit", "admin"]),
-        ("delete", "benchmarkruns.benchwright.dev", &["edit", "admin"]),
-        ("get", "pods/portforward", &["edit", "admin"]),
-        ("create", "pods/portforward", &["edit", "admin"]),
-        ("patch", "benchmarkruns.benchwright.dev/status", &[]),
-        ("update", "benchmarkruns.benchwright.dev/status", &[]),
-        ("update", "benchmarkruns.benchwright.dev/finalizers", &[]),
+    const RUNS: &str = "benchmarkruns.benchwright.dev";
+    let rights: [(&str, &str, &str, &[&str]); 15] = [
+        ("list", RUNS, "", &["view", "edit", "admin"]),
+        ("watch", RUNS, "", &["view", "edit", "admin"]),
+        ("get", RUNS, "", &["view", "edit", "admin"]),
+        ("get", "pods", "log", &["view", "edit", "admin"]),
+        ("create", RUNS, "", &["edit", "admin"]),
+        ("patch", RUNS, "", &["edit", "admin"]),
+        ("delete", RUNS, "", &["edit", "admin"]),
+        ("get", "pods", "portforward", &["edit", "admin"]),
+        ("create", "pods", "portforward", &["edit", "admin"]),
+        ("create", "pods", "", &["edit", "admin"]),
+        ("delete", "pods", "", &["edit", "admin"]),
+        ("get", "pods", "exec", &["edit", "admin"]),
+        ("patch", RUNS, "status", &[]),
+        ("update", RUNS, "status", &[]),
+        ("update", RUNS, "finalizers", &[]),
     ];
     for role in ["view", "edit", "admin"] {
         let account = format!("system:serviceaccount:{}:{role}", namespace.name);
         User::with_role(&namespace, role).await?;
-        for (verb, resource, roles) in &rights {
-            let asked = ["auth", "can-i", verb, resource, "--namespace", &namespace.name, "--as", &account];
+        for (verb, resource, part, roles) in &rights {
+            // Without this flag, `pods/log` is the pod of the name `log`.
+            let part = format!("--subresource={part}");
+            let asked = ["auth", "can-i", verb, resource, &part, "--namespace", &namespace.name, "--as", &account];
             // `no` is exit code 1, and so is an error, which has another text.
             let answer = tools::kubectl(&asked).unwrap_or_else(|error| format!("{error:#}"));
             let word = if roles.contains(&role) { "yes" } else { "no" };
             let found = answer.lines().any(|it| it.trim() == word);
-            assert!(found, "may {role} {verb} {resource}? expected {word}, and kubectl says {answer}");
+            assert!(found, "may {role} {verb} {resource} {part}? expected {word}, and kubectl says {answer}");
         }
     }
     Ok(())
