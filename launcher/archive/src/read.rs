@@ -14,11 +14,11 @@ use crate::{CHECKSUMS, CHUNK, CONTENTS, FILES, FORMAT, MAX_FILES, MAX_LIST, name
 /// A file that has come whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Its name below the folder, with `/` between folders.
+    /// Name of the file below the folder, with `/` between folders.
     pub name: String,
-    /// Its size.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// SHA-256 of its content, in hex.
+    /// SHA-256 of the content, in hex.
     pub sha256: String,
 }
 

@@ -1,4 +1,4 @@
-//! `doctor`: each line says what is there, or what to do.
+//! Tests of `kubectl benchwright doctor`: each check prints one line, with its result and, if it failed, the remedy.
 
 use kube::CustomResourceExt as _;
 use serde_json::{Value, json};
