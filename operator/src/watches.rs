@@ -76,14 +76,9 @@ impl Runs {
         self.store.state().iter().map(|it| it.state()).collect()
     }
 
-    fn holds(&self, run: &CachedRun) -> bool {
-        self.store.get(&ObjectRef::from_obj(run)).is_some_and(|it| it.uid() == run.uid())
-    }
-
-    /// Whether it holds this run in the same generation.
-    fn holds_generation(&self, run: &CachedRun) -> bool {
-        let known = self.store.get(&ObjectRef::from_obj(run));
-        known.is_some_and(|it| it.uid() == run.uid() && it.meta().generation == run.meta().generation)
+    /// The run with this name and UID.
+    fn known(&self, run: &CachedRun) -> Option<Arc<CachedRun>> {
+        self.store.get(&ObjectRef::from_obj(run)).filter(|it| it.uid() == run.uid())
     }
 
     /// Keeps how a pod ended, if its run is in the cache and unfinished.
@@ -166,7 +161,7 @@ fn run_changes(
     context.targets.filling();
     watcher(api, watch_config(context))
         .backoff(WatchBackoff::default())
-        .map_ok(move |event| cached(event, &noting))
+        .map_ok(move |event| noted(event, &noting))
         .inspect_err(move |_| metrics.watch_failed(&BenchmarkRun::plural(&())))
         .flat_map(move |event| match event {
             Ok(event) => stream::iter(intake.take(&event)).map(|it| Ok(CachedRun::clone(&it))).left_stream(),
@@ -175,7 +170,7 @@ fn run_changes(
 }
 
 /// Notes what the run of an event has to do with other runs, and keeps of it what the cache needs.
-fn cached(event: Event<Guarded>, context: &Context) -> Event<CachedRun> {
+fn noted(event: Event<Guarded>, context: &Context) -> Event<CachedRun> {
     let note = |run: Guarded| {
         if let Ok(run) = &run.0 {
             context.targets.note(run, &context.settings, Timestamp::now());
@@ -207,10 +202,12 @@ impl Intake {
     /// no generation. The runs of a list follow after its end, because the cache does not hold them before, and a turn of a run
     /// that the cache does not hold does nothing.
     fn take(&mut self, event: &Event<CachedRun>) -> Vec<Arc<CachedRun>> {
-        let changed = matches!(event, Event::Apply(run) if !self.runs.holds_generation(run));
+        let is_known =
+            |run: &CachedRun| self.runs.known(run).is_some_and(|it| it.meta().generation == run.meta().generation);
+        let changed = matches!(event, Event::Apply(run) if !is_known(run));
         self.writer.apply_watcher_event(event);
         match event {
-            Event::Apply(run) if changed => self.runs.store.get(&ObjectRef::from_obj(run)).into_iter().collect(),
+            Event::Apply(run) if changed => self.runs.known(run).into_iter().collect(),
             Event::Apply(_) | Event::InitApply(_) => Vec::new(),
             Event::Delete(run) => {
                 self.context.forget(&run.uid().unwrap_or_default());
@@ -287,7 +284,7 @@ async fn begin(run: &CachedRun, context: &Arc<Context>) -> Result<Action, Error>
 
 /// A run that was deleted during its turn has no further turn or event that could remove it from memory.
 fn forget_unknown(run: &CachedRun, context: &Context, known: &Runs) {
-    if !known.holds(run) {
+    if known.known(run).is_none() {
         context.forget(&run.uid().unwrap_or_default());
     }
 }
