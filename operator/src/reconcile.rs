@@ -110,7 +110,7 @@ enum Step {
 async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     let now = Timestamp::now().round(Unit::Second).unwrap_or_default();
     let turn = Turn { settings: &context.settings, now };
-    let mut observed = Box::pin(observe(context, run)).instrument(traces::step("observe")).await?;
+    let mut observed = Box::pin(observe(context, run, now)).instrument(traces::step("observe")).await?;
     if targets::turn::ask(context, run, &mut observed, now).await? == Next::Later {
         return Ok(Step::Wait(Some(FIRST_BACKOFF)));
     }

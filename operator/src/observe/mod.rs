@@ -12,6 +12,7 @@ use crds::{
     resolve::claim,
     status::{Attempt, Phase},
 };
+use jiff::Timestamp;
 use k8s_openapi::api::{
     batch::v1::Job,
     core::v1::{ConfigMap, PersistentVolumeClaim, Pod},
@@ -29,25 +30,29 @@ use crate::{
     error::Error,
     plan::{
         ClaimState, JobState, Observed, OwnJob, PodState, Presence, What, config_map, current_attempt,
-        finished::{Mark, keeps_jobs, restored},
+        finished::{Mark, jobs_are_due, restored},
         given_spec,
         job::CONTAINER,
         meta, network_policy, pvc,
     },
 };
 
-/// Reads what belongs to a run.
+/// Reads what belongs to a run, at the time of the turn.
 ///
 /// # Errors
 /// The API server's error, or a rendering that broke off. A missing right is no error, and neither is any failed read after
 /// [`reader::PATIENCE`] failed turns: [`Observed::unread`] names them.
-pub async fn observe(context: &Context, run: &BenchmarkRun) -> Result<Observed, Error> {
+pub async fn observe(context: &Context, run: &BenchmarkRun, now: Timestamp) -> Result<Observed, Error> {
     let status = run.status.clone().unwrap_or_default();
-    let mut observed = Observed { own_jobs: jobs_to_delete(context, run).await?, ..Observed::default() };
+    let mut observed = Observed::default();
+    let mut reader = Reader::of_turn(context, run);
+    if jobs_are_due(run, now) {
+        observed.own_jobs = own_jobs(context, run, &mut reader).await?;
+    }
     if (run.is_finished() && Mark::read(run).is_some()) || restored(run).is_some() {
+        observed.unread = reader.unread;
         return Ok(observed);
     }
-    let mut reader = Reader::of_turn(context, run);
     if let Some(last) = status.attempts.last() {
         observe_attempt(context, run, last, &mut reader, &mut observed).await?;
     }
@@ -59,18 +64,17 @@ pub async fn observe(context: &Context, run: &BenchmarkRun) -> Result<Observed, 
     Ok(observed)
 }
 
-/// All Jobs of a finished run that are to be deleted; none of another run.
-async fn jobs_to_delete(context: &Context, run: &BenchmarkRun) -> Result<Vec<OwnJob>, Error> {
-    if !run.is_finished() || !keeps_jobs(run) {
-        return Ok(Vec::new());
-    }
+/// All Jobs of a run; `None` if they could not be read.
+async fn own_jobs(context: &Context, run: &BenchmarkRun, reader: &mut Reader) -> Result<Option<Vec<OwnJob>>, Error> {
     let jobs: Api<Job> = Api::namespaced(context.client.clone(), &run.namespace().unwrap_or_default());
     let of_run = format!("{}={}", meta::RUN_UID, run.uid().unwrap_or_default());
-    let found = jobs.list(&ListParams::default().labels(&of_run)).await?;
+    let request = Request { verb: "list", resource: "jobs", name: of_run.clone() };
+    let params = ListParams::default().labels(&of_run);
+    let Some(found) = reader.read(What::Job, request, jobs.list(&params)).await? else { return Ok(None) };
     let ours = found.items.into_iter().filter(|it| meta::is_ours(run, &it.metadata));
     let own =
         |it: Job| OwnJob { name: it.name_any(), uid: it.uid(), deleting: it.metadata.deletion_timestamp.is_some() };
-    Ok(ours.map(own).collect())
+    Ok(Some(ours.map(own).collect()))
 }
 
 /// Reads the Job and the pods of an attempt.

@@ -20,7 +20,8 @@ pub const FINISHED: &str = "benchwright.dev/finished";
 const MAX_TEXT: usize = 300;
 /// The longest time to the next look at a finished run: the clock may be set meanwhile.
 const LONGEST_LOOK_SECONDS: u64 = 86_400;
-/// The next look while a Job is being deleted. A watch reports its end; a pod on a lost node may keep it for long.
+/// The next look while a Job is being deleted, or if Jobs may not be listed. A watch reports the end of a Job; a pod on a lost node may
+/// keep it for long.
 const JOB_GOES: Duration = Duration::from_secs(3_600);
 
 /// How a run ended.
@@ -70,6 +71,21 @@ pub fn restored(run: &BenchmarkRun) -> Option<Mark> {
     Mark::read(run).filter(|_| !begun)
 }
 
+/// The time that is left of a retention time, at most a day; `None` if it has passed.
+fn left(status: &BenchmarkRunStatus, retention: Retention, finished: Timestamp, now: Timestamp) -> Option<Duration> {
+    let succeeded = status.phase == Some(Phase::Succeeded);
+    let seconds = if succeeded { retention.after_success_seconds } else { retention.after_failure_seconds };
+    let left = i64::from(seconds) - now.duration_since(finished).as_secs();
+    u64::try_from(left).ok().filter(|it| *it > 0).map(|it| Duration::from_secs(it.min(LONGEST_LOOK_SECONDS)))
+}
+
+/// Whether the time has come to delete the Jobs of a finished run.
+pub fn jobs_are_due(run: &BenchmarkRun, now: Timestamp) -> bool {
+    let Some(status) = run.status.as_ref().filter(|_| run.is_finished() && keeps_jobs(run)) else { return false };
+    let retention = jobs_cleanup(&run.spec).zip(status.completion_time);
+    retention.is_some_and(|(retention, finished)| left(status, retention, finished, now).is_none())
+}
+
 /// Whether the Jobs of a finished run are yet to be deleted.
 pub fn keeps_jobs(run: &BenchmarkRun) -> bool {
     let deleted = run.status.as_ref().and_then(|it| it.jobs_deleted_time);
@@ -79,12 +95,7 @@ pub fn keeps_jobs(run: &BenchmarkRun) -> bool {
 /// Completes the plan of a finished run whose retention times pass: it deletes the run, or its Jobs.
 pub(super) fn clean_up(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed, now: Timestamp) {
     let Some(finished) = plan.status.completion_time else { return };
-    let succeeded = plan.status.phase == Some(Phase::Succeeded);
-    let left = |retention: Retention| {
-        let seconds = if succeeded { retention.after_success_seconds } else { retention.after_failure_seconds };
-        let left = i64::from(seconds) - now.duration_since(finished).as_secs();
-        u64::try_from(left).ok().filter(|it| *it > 0).map(|it| Duration::from_secs(it.min(LONGEST_LOOK_SECONDS)))
-    };
+    let left = |retention| left(&plan.status, retention, finished, now);
     let run_left = run_cleanup(&run.spec).map(left);
     if run_left == Some(None) {
         plan.delete_run = true;
@@ -92,18 +103,22 @@ pub(super) fn clean_up(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed,
     }
     let jobs_left = match jobs_cleanup(&run.spec).filter(|_| keeps_jobs(run)).map(left) {
         Some(None) => delete_jobs(plan, observed, now),
-        left => left.flatten(),
+        jobs_left => jobs_left.flatten(),
     };
     plan.next_look = run_left.flatten().into_iter().chain(jobs_left).min();
 }
 
 /// Deletes the Jobs, or notes that they are gone. Returns when to look again.
 fn delete_jobs(plan: &mut Plan, observed: &Observed, now: Timestamp) -> Option<Duration> {
-    if observed.own_jobs.is_empty() {
-        plan.status.jobs_deleted_time = Some(now);
-        return None;
+    match &observed.own_jobs {
+        Some(jobs) if jobs.is_empty() => {
+            plan.status.jobs_deleted_time = Some(now);
+            return None;
+        }
+        Some(jobs) => plan.delete_jobs = jobs.iter().filter(|it| !it.deleting).cloned().collect(),
+        // They could not be read.
+        None => {}
     }
-    plan.delete_jobs = observed.own_jobs.iter().filter(|it| !it.deleting).cloned().collect();
     Some(JOB_GOES)
 }
 

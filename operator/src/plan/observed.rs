@@ -39,8 +39,8 @@ pub struct Observed {
     pub last_in_line: Option<Timestamp>,
     /// The API server's refusal to create a child in this turn.
     pub refused: Option<Refused>,
-    /// All Jobs of a finished run that are to be deleted.
-    pub own_jobs: Vec<OwnJob>,
+    /// All Jobs of a finished run that are due to be deleted; `None` where none are due, or they could not be read.
+    pub own_jobs: Option<Vec<OwnJob>>,
     /// What could not be read. The fields above do not say whether it exists.
     pub unread: Vec<Unread>,
 }
@@ -164,11 +164,11 @@ pub struct JobState {
 /// A Job of a finished run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnJob {
-    /// Its name.
+    /// Name of the Job, by which it is deleted.
     pub name: String,
-    /// Its UID.
+    /// UID of the Job. A Job with the same name and another UID is not deleted.
     pub uid: Option<String>,
-    /// Whether it is being deleted.
+    /// Whether the Job is being deleted and still has a pod.
     pub deleting: bool,
 }
 

@@ -332,7 +332,7 @@ fn the_jobs_of_a_finished_run_are_deleted_when_their_time_is_over() {
         ..Want::default()
     };
     let job = |name: &str, deleting| OwnJob { name: name.into(), uid: Some(format!("uid-of-{name}")), deleting };
-    let observed = |jobs: &[OwnJob]| Observed { own_jobs: jobs.to_vec(), ..Observed::default() };
+    let observed = |jobs: &[OwnJob]| Observed { own_jobs: Some(jobs.to_vec()), ..Observed::default() };
     let both = observed(&[job("chat-2db482-a2", true), job("chat-2db482-a3", false)]);
     let plan = check(&run, &both, 99, &want);
     assert_eq!(plan.next_look.unwrap().as_secs(), 1);
@@ -362,8 +362,14 @@ fn jobs_have_retention_times_of_their_own() {
         status.completion_time = Some(zero());
         let want = Want { phase: Some(phase), outcome: Some(outcome), ..Want::default() };
         assert_eq!(check(&run, &Observed::default(), seconds - 1, &want).status.jobs_deleted_time, None);
-        let plan = check(&run, &Observed::default(), seconds, &want);
+        let gone = Observed { own_jobs: Some(Vec::new()), ..Observed::default() };
+        let plan = check(&run, &gone, seconds, &want);
         assert_eq!(plan.status.jobs_deleted_time, Some(at(seconds)));
+        let plan = check(&run, &Observed::default(), seconds, &want);
+        assert!(
+            plan.status.jobs_deleted_time.is_none() && plan.next_look.is_some(),
+            "Jobs that cannot be read may be there"
+        );
         run.spec.cleanup.jobs = None;
         let plan = check(&run, &Observed::default(), seconds, &want);
         assert!(plan.status.jobs_deleted_time.is_none() && plan.next_look.is_none());
