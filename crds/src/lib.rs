@@ -13,6 +13,8 @@ pub mod envelope;
 pub mod figure;
 mod hex;
 pub mod objective;
+#[cfg(feature = "kube")]
+pub mod pod;
 pub mod reason;
 pub mod resolve;
 pub mod schema;

@@ -4,17 +4,17 @@ use std::{collections::BTreeMap, path::Path};
 
 use crds::{
     AnyValue, BenchmarkRun, EffectiveSpec, Settings,
-    benchmark_run::{ClaimRef, KeyRef, Toleration},
+    benchmark_run::{ClaimRef, KeyRef},
+    pod::{USER, container_security, pod_security},
     resolve::{PodSecurity, STATUS_PORT, effective, mounts},
 };
 use k8s_openapi::{
     api::{
         batch::v1::{Job, JobSpec, PodFailurePolicy, PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule},
         core::v1::{
-            self as core, Capabilities, ConfigMapProjection, ConfigMapVolumeSource, Container, ContainerPort,
-            EmptyDirVolumeSource, HTTPGetAction, KeyToPath, LocalObjectReference, PersistentVolumeClaimVolumeSource,
-            PodSecurityContext, PodSpec, PodTemplateSpec, Probe, ProjectedVolumeSource, ResourceRequirements,
-            SeccompProfile, SecretVolumeSource, SecurityContext, Volume, VolumeMount, VolumeProjection,
+            ConfigMapProjection, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, HTTPGetAction,
+            KeyToPath, LocalObjectReference, PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, Probe,
+            ProjectedVolumeSource, ResourceRequirements, SecretVolumeSource, Volume, VolumeMount, VolumeProjection,
         },
     },
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta, util::intstr::IntOrString},
@@ -24,8 +24,6 @@ use super::meta;
 
 /// Name of the launcher's container.
 pub const CONTAINER: &str = "launcher";
-/// UID and GID of the launcher: an unprivileged user.
-const USER: i64 = 65_532;
 /// The size of /tmp, above which the kubelet evicts the pod: one file that a profile names by URL, of at most 4 GiB, and what
 /// the launcher writes beside it.
 const TMP_SIZE: &str = "5Gi";
@@ -79,6 +77,7 @@ fn template(
     annotations.extend(STAY.map(|(key, value)| (key.to_owned(), value.to_owned())));
     let (volumes, mounts) = volumes(run, attempt, effective).into_iter().unzip();
     let scheduling = &launcher.scheduling;
+    let user = (settings.pod_security == PodSecurity::Restricted).then_some(USER);
     PodTemplateSpec {
         metadata: Some(ObjectMeta { labels: Some(labels), annotations: Some(annotations), ..ObjectMeta::default() }),
         spec: Some(PodSpec {
@@ -91,25 +90,12 @@ fn template(
             node_selector: Some(scheduling.node_selector.clone()).filter(|it| !it.is_empty()),
             priority_class_name: scheduling.priority_class_name.clone().filter(|it| !it.is_empty()),
             restart_policy: Some("Never".into()),
-            security_context: Some(pod_security(settings.pod_security)),
+            security_context: Some(pod_security([user; 3])),
             termination_grace_period_seconds: Some(i64::from(effective.execution.grace_period_seconds)),
-            tolerations: Some(scheduling.tolerations.iter().map(toleration).collect()),
+            tolerations: Some(scheduling.tolerations.iter().map(Into::into).collect()),
             volumes: Some(volumes),
             ..PodSpec::default()
         }),
-    }
-}
-
-fn pod_security(security: PodSecurity) -> PodSecurityContext {
-    let id = (security == PodSecurity::Restricted).then_some(USER);
-    PodSecurityContext {
-        run_as_non_root: Some(true),
-        run_as_user: id,
-        run_as_group: id,
-        fs_group: id,
-        fs_group_change_policy: Some("OnRootMismatch".into()),
-        seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".into(), ..SeccompProfile::default() }),
-        ..PodSecurityContext::default()
     }
 }
 
@@ -142,12 +128,7 @@ fn container(launcher: &effective::Launcher, volume_mounts: Vec<VolumeMount>) ->
             limits: quantities(&resources.limits),
             ..ResourceRequirements::default()
         }),
-        security_context: Some(SecurityContext {
-            allow_privilege_escalation: Some(false),
-            capabilities: Some(Capabilities { drop: Some(vec!["ALL".into()]), ..Capabilities::default() }),
-            read_only_root_filesystem: Some(true),
-            ..SecurityContext::default()
-        }),
+        security_context: Some(container_security()),
         termination_message_policy: Some("FallbackToLogsOnError".into()),
         volume_mounts: Some(volume_mounts),
         // Relative paths in a profile begin at its folder.
@@ -255,14 +236,4 @@ fn quantities(amounts: &BTreeMap<String, AnyValue>) -> Option<BTreeMap<String, Q
 
 fn pull_secret(name: &str) -> LocalObjectReference {
     LocalObjectReference { name: name.to_owned() }
-}
-
-fn toleration(it: &Toleration) -> core::Toleration {
-    core::Toleration {
-        key: it.key.clone(),
-        operator: it.operator.clone(),
-        value: it.value.clone(),
-        effect: it.effect.clone(),
-        toleration_seconds: it.toleration_seconds,
-    }
 }

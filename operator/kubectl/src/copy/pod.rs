@@ -7,12 +7,15 @@ use std::{
     time::Duration,
 };
 
-use crds::{BenchmarkRun, benchmark_run::Toleration};
+use crds::{
+    BenchmarkRun,
+    pod::{USER, container_security, pod_security},
+};
 use k8s_openapi::{
     api::core::v1::{
-        self as core, Affinity, Capabilities, Container, LocalObjectReference, NodeAffinity, NodeSelectorRequirement,
-        NodeSelectorTerm, PersistentVolumeClaimVolumeSource, Pod, PodSecurityContext, PodSpec, PreferredSchedulingTerm,
-        ResourceRequirements, SeccompProfile, SecurityContext, Volume, VolumeMount,
+        Affinity, Container, LocalObjectReference, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm,
+        PersistentVolumeClaimVolumeSource, Pod, PodSecurityContext, PodSpec, PreferredSchedulingTerm,
+        ResourceRequirements, Volume, VolumeMount,
     },
     apimachinery::pkg::{
         api::resource::Quantity,
@@ -31,8 +34,6 @@ pub(super) const MOUNT: &str = "/results";
 pub(super) const PROGRAM: &str = "/benchwright";
 /// Who made the pod, in `app.kubernetes.io/managed-by`. The operator watches pods with its own name there.
 const MANAGER: &str = "kubectl-benchwright";
-/// UID and GID of the launcher, to which the files belong, unless its Job says others.
-const USER: i64 = 65_532;
 /// How long the pod outlives the command that made it, if that was killed.
 const MARGIN: Duration = Duration::from_secs(60);
 /// The longest part of a run's name in that of the pod: together at most 63 characters.
@@ -93,7 +94,7 @@ pub(super) fn build(source: &Source, name: &str, node: &str, job: FromJob, time:
             restart_policy: Some("Never".into()),
             security_context: Some(security(job.security.as_ref())),
             termination_grace_period_seconds: Some(1),
-            tolerations: Some(source.tolerations.iter().map(toleration).collect::<Vec<_>>())
+            tolerations: Some(source.tolerations.iter().map(Into::into).collect::<Vec<_>>())
                 .filter(|it| !it.is_empty()),
             volumes: Some(vec![volume]),
             ..PodSpec::default()
@@ -136,12 +137,7 @@ fn container(source: &Source, seconds: i64) -> Container {
             limits: amounts(),
             ..ResourceRequirements::default()
         }),
-        security_context: Some(SecurityContext {
-            allow_privilege_escalation: Some(false),
-            capabilities: Some(Capabilities { drop: Some(vec!["ALL".into()]), ..Capabilities::default() }),
-            read_only_root_filesystem: Some(true),
-            ..SecurityContext::default()
-        }),
+        security_context: Some(container_security()),
         // An older launcher does not know the command, and says so.
         termination_message_policy: Some("FallbackToLogsOnError".into()),
         volume_mounts: Some(vec![VolumeMount {
@@ -155,21 +151,9 @@ fn container(source: &Source, seconds: i64) -> Container {
     }
 }
 
-/// The users of the launcher's Job, which left them open where the cluster chooses them.
+/// The user and the groups of the launcher's Job, to which the files belong. It left them open where the cluster chooses them.
 fn security(job: Option<&PodSecurityContext>) -> PodSecurityContext {
-    let ids = match job {
-        Some(job) => (job.run_as_user, job.run_as_group, job.fs_group),
-        None => (Some(USER), Some(USER), Some(USER)),
-    };
-    PodSecurityContext {
-        run_as_non_root: Some(true),
-        run_as_user: ids.0,
-        run_as_group: ids.1,
-        fs_group: ids.2,
-        fs_group_change_policy: Some("OnRootMismatch".into()),
-        seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".into(), ..SeccompProfile::default() }),
-        ..PodSecurityContext::default()
-    }
+    pod_security(job.map_or([Some(USER); 3], |it| [it.run_as_user, it.run_as_group, it.fs_group]))
 }
 
 fn preferring(node: &str) -> Affinity {
@@ -188,15 +172,5 @@ fn preferring(node: &str) -> Affinity {
             ..NodeAffinity::default()
         }),
         ..Affinity::default()
-    }
-}
-
-fn toleration(it: &Toleration) -> core::Toleration {
-    core::Toleration {
-        key: it.key.clone(),
-        operator: it.operator.clone(),
-        value: it.value.clone(),
-        effect: it.effect.clone(),
-        toleration_seconds: it.toleration_seconds,
     }
 }

@@ -1,0 +1,45 @@
+//! What all pods of our image have in common: the security that Pod Security `restricted` asks for, and tolerations.
+
+use k8s_openapi::api::core::v1::{
+    Capabilities, PodSecurityContext, SeccompProfile, SecurityContext, Toleration as CoreToleration,
+};
+
+use crate::benchmark_run::Toleration;
+
+/// UID and GID of the launcher: an unprivileged user.
+pub const USER: i64 = 65_532;
+
+/// The security of a pod with a user, a group and the group of its volumes, each as the cluster chooses it if `None`.
+pub fn pod_security([user, group, fs_group]: [Option<i64>; 3]) -> PodSecurityContext {
+    PodSecurityContext {
+        run_as_non_root: Some(true),
+        run_as_user: user,
+        run_as_group: group,
+        fs_group,
+        fs_group_change_policy: Some("OnRootMismatch".into()),
+        seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".into(), ..SeccompProfile::default() }),
+        ..PodSecurityContext::default()
+    }
+}
+
+/// The security of a container: no capability, no further privileges, and a root that is read-only.
+pub fn container_security() -> SecurityContext {
+    SecurityContext {
+        allow_privilege_escalation: Some(false),
+        capabilities: Some(Capabilities { drop: Some(vec!["ALL".into()]), ..Capabilities::default() }),
+        read_only_root_filesystem: Some(true),
+        ..SecurityContext::default()
+    }
+}
+
+impl From<&Toleration> for CoreToleration {
+    fn from(written: &Toleration) -> Self {
+        CoreToleration {
+            key: written.key.clone(),
+            operator: written.operator.clone(),
+            value: written.value.clone(),
+            effect: written.effect.clone(),
+            toleration_seconds: written.toleration_seconds,
+        }
+    }
+}
