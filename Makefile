@@ -132,8 +132,9 @@ gitops: prepare ## Ask kstatus, Argo CD and Flux, by their own code, what they m
 	@$(cluster) build gitops-health
 	@cargo test --locked -p e2e --test gitops -- --ignored --nocapture
 
-crd: ## Write the generated CRD into the chart
+crd: ## Write the generated CRDs into the chart
 	cargo run --quiet -p crds --features kube --bin crdgen > charts/benchwright/files/benchmarkruns.yaml
+	cargo run --quiet -p crds --features kube --bin crdgen -- schedules > charts/benchwright/files/benchmarkschedules.yaml
 
 binaries: prepare ## Build the static binaries, and put them where an image is built from: target/image/context
 	@$(release_build) -p launcher -p operator

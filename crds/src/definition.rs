@@ -1,35 +1,61 @@
-//! The CustomResourceDefinition of BenchmarkRun, as the chart ships it.
+//! The CustomResourceDefinitions of BenchmarkRun and BenchmarkSchedule, as the chart ships them.
 
 use kube::CustomResourceExt as _;
 use serde_json::{Map, Value, json};
 
-use crate::BenchmarkRun;
+use crate::{BenchmarkRun, BenchmarkSchedule};
 
-/// The CustomResourceDefinition as YAML, with the status default that lets GitOps tools see an object whose operator has
+/// Where the schema of a custom resource is.
+const SCHEMA: &str = "/spec/versions/0/schema/openAPIV3Schema/properties";
+
+/// The definition of BenchmarkRun as YAML, with the status default that lets GitOps tools see an object whose operator has
 /// not written yet as in progress.
 ///
 /// # Errors
 /// Never for the types of this release; a schema that YAML cannot express.
 pub fn crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
     let mut crd = serde_json::to_value(BenchmarkRun::crd())?;
-    let schema = "/spec/versions/0/schema/openAPIV3Schema/properties/status";
-    let status = crd.pointer_mut(schema).and_then(|it| it.as_object_mut()).ok_or("the schema has no status")?;
-    status.insert("default".into(), json!({"observedGeneration": -1}));
-    let objective =
-        "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/slo/properties/objectives/items";
-    let objective =
-        crd.pointer_mut(objective).and_then(|it| it.as_object_mut()).ok_or("the schema has no objectives")?;
+    complete_run(at(&mut crd, &format!("{SCHEMA}/spec"))?)?;
+    let effective = at(&mut crd, &format!("{SCHEMA}/status/properties/effectiveSpec"))?;
+    visit(effective, &mut forget_required);
+    to_yaml(crd)
+}
+
+/// The definition of BenchmarkSchedule as YAML, completed as that of BenchmarkRun.
+///
+/// # Errors
+/// As [`crd_yaml`].
+pub fn schedule_crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
+    let mut crd = serde_json::to_value(BenchmarkSchedule::crd())?;
+    let run = at(&mut crd, &format!("{SCHEMA}/spec/properties/runTemplate/properties/spec"))?;
+    complete_run(run)?;
+    visit(run, &mut forget_transitions);
+    to_yaml(crd)
+}
+
+/// Completes the schema of the spec of a run.
+fn complete_run(spec: &mut Value) -> Result<(), Box<dyn std::error::Error>> {
+    let objective = at(spec, "/properties/slo/properties/objectives/items")?;
+    let objective = objective.as_object_mut().ok_or("the schema of an objective is no object")?;
     // A rule cannot see max and min, because they have no type.
     objective.insert("oneOf".into(), json!([{"required": ["max"]}, {"required": ["min"]}]));
-    let effective = format!("{schema}/properties/effectiveSpec");
-    let effective = crd.pointer_mut(&effective).ok_or("the status has no effectiveSpec")?;
-    visit(effective, &mut forget_required);
+    Ok(())
+}
+
+fn to_yaml(mut crd: Value) -> Result<String, Box<dyn std::error::Error>> {
+    let status = at(&mut crd, &format!("{SCHEMA}/status"))?;
+    let status = status.as_object_mut().ok_or("the schema of the status is no object")?;
+    status.insert("default".into(), json!({"observedGeneration": -1}));
     visit(&mut crd, &mut |schema| {
         forget_unsigned_formats(schema);
         forget_nullable(schema);
         join_lines(schema);
     });
     Ok(serde_saphyr::to_string(&crd)?)
+}
+
+fn at<'a>(value: &'a mut Value, pointer: &str) -> Result<&'a mut Value, String> {
+    value.pointer_mut(pointer).ok_or_else(|| format!("the schema has no {pointer}"))
 }
 
 fn visit(value: &mut Value, change: &mut dyn FnMut(&mut Map<String, Value>)) {
@@ -59,6 +85,16 @@ fn forget_nullable(schema: &mut Map<String, Value>) {
 /// know, and the API server would refuse every one of them. A property that is called `required` stays.
 fn forget_required(schema: &mut Map<String, Value>) {
     schema.retain(|key, value| key != "required" || !value.is_array());
+}
+
+/// Takes out the rules that compare with the stored object: a run is immutable, and the template of later runs is not.
+fn forget_transitions(schema: &mut Map<String, Value>) {
+    if let Some(Value::Array(rules)) = schema.get_mut("x-kubernetes-validations") {
+        rules.retain(|it| !it["rule"].as_str().is_some_and(|it| it.contains("oldSelf")));
+        if rules.is_empty() {
+            schema.remove("x-kubernetes-validations");
+        }
+    }
 }
 
 /// Makes one line of each paragraph of a description: a terminal breaks lines by itself.

@@ -7,6 +7,7 @@
 
 pub mod any_value;
 pub mod benchmark_run;
+pub mod benchmark_schedule;
 #[cfg(feature = "kube")]
 mod definition;
 pub mod envelope;
@@ -29,7 +30,9 @@ pub use any_value::AnyValue;
 pub use benchmark_run::BenchmarkRun;
 pub use benchmark_run::BenchmarkRunSpec;
 #[cfg(feature = "kube")]
-pub use definition::crd_yaml;
+pub use benchmark_schedule::BenchmarkSchedule;
+#[cfg(feature = "kube")]
+pub use definition::{crd_yaml, schedule_crd_yaml};
 pub use envelope::{ArtifactRef, Envelope};
 pub use figure::{Microseconds, Milli};
 pub use hex::hex;

@@ -144,6 +144,18 @@ words! {
         NotStored,
         /// `storage.none` is set: no results folder was asked for.
         NotAsked,
+        /// A schedule waits for its next time, or for a change of its trigger.
+        Scheduled,
+        /// A schedule has a run under way.
+        RunActive,
+        /// A schedule started a run.
+        RunStarted,
+        /// A time of a schedule passed without a run: another one was under way, or it was too late.
+        RunSkipped,
+        /// The API server refused the run that a schedule would start.
+        StartRefused,
+        /// The run of a schedule's trigger did not succeed.
+        TriggeredRunFailed,
     }
 }
 

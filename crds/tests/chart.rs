@@ -10,8 +10,24 @@ fn the_chart_holds_the_generated_crd() {
 }
 
 #[test]
-fn kubernetes_knows_every_format_of_the_crd() {
-    let crd = crds::crd_yaml().unwrap();
+fn the_chart_holds_the_generated_crd_of_schedules() {
+    let held = include_str!("../../charts/benchwright/files/benchmarkschedules.yaml");
+    let generated = crds::schedule_crd_yaml().unwrap();
+    assert!(held == generated, "charts/benchwright/files/benchmarkschedules.yaml is another one: run `make crd`");
+}
+
+/// The rules of a run that compare with the stored run would make the template of later runs immutable.
+#[test]
+fn the_template_of_a_schedule_has_the_rules_of_a_run_but_may_change() {
+    let rules = |yaml: &str| yaml.lines().filter(|it| it.trim_start().starts_with("rule:")).count();
+    let (run, schedule) = (crds::crd_yaml().unwrap(), crds::schedule_crd_yaml().unwrap());
+    assert!(run.contains("oldSelf") && !schedule.contains("oldSelf"));
+    assert!(rules(&schedule) > rules(&run) / 2, "{} of {}", rules(&schedule), rules(&run));
+}
+
+#[test]
+fn kubernetes_knows_every_format_of_the_crds() {
+    let crd = crds::crd_yaml().unwrap() + &crds::schedule_crd_yaml().unwrap();
     let formats: std::collections::BTreeSet<_> =
         crd.lines().filter_map(|it| it.trim().strip_prefix("format: ")).collect();
     assert!(!formats.is_empty());

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Statuses by which the API server refuses an object: malformed, forbidden (by RBAC, a webhook or a quota), too large, invalid.
-const REFUSALS: [u16; 4] = [400, 403, 413, 422];
+pub(crate) const REFUSALS: [u16; 4] = [400, 403, 413, 422];
 /// Not 0: the pod object would be gone before its process, and the next attempt would share the volume with that process.
 const IMMEDIATE_GRACE_SECONDS: u32 = 1;
 /// The most other pods of a Job that one turn deletes: a turn has a time limit.
@@ -157,7 +157,7 @@ pub(crate) fn exactly(run: &impl ResourceExt) -> Value {
     json!({"name": run.name_any(), "uid": run.uid(), "resourceVersion": run.resource_version()})
 }
 
-fn outdated(error: kube::Error) -> Error {
+pub(crate) fn outdated(error: kube::Error) -> Error {
     match error {
         kube::Error::Api(status) if status.is_conflict() => Error::Outdated,
         error => error.into(),
@@ -336,7 +336,7 @@ where
     }
 }
 
-fn ignore_absent(done: Result<(), impl Into<Error>>) -> Result<(), Error> {
+pub(crate) fn ignore_absent(done: Result<(), impl Into<Error>>) -> Result<(), Error> {
     match done.map_err(Into::into) {
         Err(Error::Api(kube::Error::Api(status))) if status.is_not_found() => Ok(()),
         done => done,

@@ -19,6 +19,7 @@ use crate::{
     plan::policy::Policy,
     targets::Targets,
     turns::{Looks, Turns},
+    wakes::Wakes,
 };
 
 /// What all turns of the loop share.
@@ -49,6 +50,8 @@ pub struct Context {
     pub targets: Targets,
     /// The attempts of namespaces that have a limit.
     pub namespaces: Namespaces,
+    /// Schedules one of whose runs ended.
+    pub schedules: Wakes,
 }
 
 impl Context {
@@ -69,6 +72,7 @@ impl Context {
             failures: Failures::default(),
             targets: Targets::default(),
             namespaces: Namespaces::default(),
+            schedules: Wakes::default(),
         }
     }
 

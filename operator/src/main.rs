@@ -18,6 +18,7 @@ use operator::{
     leadership::{Candidate, Election, Fence, Held},
     plan::meta,
     pod_flags::PodFlags,
+    schedules,
     smoke_test::{self, SmokeTest},
     traces::{self, Traces},
     watches,
@@ -63,6 +64,9 @@ struct Flags {
     /// Namespace to watch, by default all; may be given several times
     #[arg(long = "watch-namespace", value_name = "NAMESPACE")]
     watch_namespaces: Vec<String>,
+    /// Start no runs of BenchmarkSchedules, and do not watch them
+    #[arg(long)]
+    no_schedules: bool,
     /// Suffix of a Service's DNS name after `<service>.<namespace>.`
     #[arg(long, default_value_t = Settings::default().service_domain)]
     service_domain: String,
@@ -169,7 +173,7 @@ async fn main() -> anyhow::Result<()> {
         }
     };
     tokio::select! {
-        held = elected => lead(&flags.watch_namespaces, &context, &caches, end.clone(), held).await?,
+        held = elected => lead(&flags, &context, &caches, end.clone(), held).await?,
         () = ended(end.clone()) => {}
     }
     reporter.abort();
@@ -182,14 +186,14 @@ async fn main() -> anyhow::Result<()> {
 
 /// Runs the watches and the loop until `end`, or until the lease is lost, which ends the process.
 async fn lead(
-    namespaces: &[String],
+    flags: &Flags,
     context: &Arc<Context>,
     caches: &Caches,
     end: watch::Receiver<bool>,
     held: Option<Held>,
 ) -> anyhow::Result<()> {
     context.metrics.leads();
-    let namespaces: Vec<Option<&str>> = match namespaces {
+    let namespaces: Vec<Option<&str>> = match flags.watch_namespaces.as_slice() {
         [] => vec![None],
         some => some.iter().map(|it| Some(it.as_str())).collect(),
     };
@@ -197,6 +201,9 @@ async fn lead(
     let controllers = namespaces.iter().map(|it| watches::controller(*it, context, ended(end.clone())));
     let (controllers, runs): (Vec<_>, Vec<_>) = controllers.unzip();
     caches.get_or_init(|| runs);
+    let scheduled = namespaces.iter().filter(|_| !flags.no_schedules);
+    let schedules = scheduled.map(|it| schedules::controller(*it, context, ended(end.clone())));
+    let controllers = controllers.into_iter().chain(schedules);
     let turns = async {
         join_all(controllers).await;
         context.events.drain(LAST_EVENTS).await;

@@ -192,7 +192,8 @@ pub fn on_error(run: Arc<BenchmarkRun>, error: &Error, context: Arc<Context>) ->
     Action::requeue(wait)
 }
 
-fn backoff(failures: u32) -> Duration {
+/// How long to wait after so many failures in a row: 1 to 300 seconds.
+pub(crate) fn backoff(failures: u32) -> Duration {
     FIRST_BACKOFF.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(MAX_BACKOFF)
 }
 

@@ -179,11 +179,26 @@ fn noted(event: Event<Guarded>, context: &Context) -> Event<CachedRun> {
         CachedRun::from(run)
     };
     match event {
-        Event::Apply(run) => Event::Apply(note(run)),
+        Event::Apply(run) => {
+            if run.0.as_ref().is_ok_and(BenchmarkRun::is_finished) {
+                wake_schedule(run.meta(), context);
+            }
+            Event::Apply(note(run))
+        }
         Event::InitApply(run) => Event::InitApply(note(run)),
-        Event::Delete(run) => Event::Delete(note(run)),
+        Event::Delete(run) => {
+            wake_schedule(run.meta(), context);
+            Event::Delete(note(run))
+        }
         Event::Init => Event::Init,
         Event::InitDone => Event::InitDone,
+    }
+}
+
+/// A run has ended or is gone, and its schedule may start the next one.
+fn wake_schedule(run: &ObjectMeta, context: &Context) {
+    if let Some(schedule) = run.labels.as_ref().and_then(|it| it.get(meta::SCHEDULE)) {
+        context.schedules.wake(place(run).0, schedule);
     }
 }
 

@@ -66,6 +66,17 @@ capabilities:
 - apiGroups: [benchwright.dev]
   resources: [benchmarkruns/status]
   verbs: [patch]
+{{- if .Values.schedules.enabled }}
+- apiGroups: [benchwright.dev]
+  resources: [benchmarkruns]
+  verbs: [create]
+- apiGroups: [benchwright.dev]
+  resources: [benchmarkschedules]
+  verbs: [get, list, watch, patch]
+- apiGroups: [benchwright.dev]
+  resources: [benchmarkschedules/status]
+  verbs: [patch]
+{{- end }}
 - apiGroups: [batch]
   resources: [jobs]
   verbs: [get, list, watch, create, delete]

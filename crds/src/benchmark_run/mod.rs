@@ -328,12 +328,12 @@ fn unchanged(field: &str) -> kube::core::Rule {
 }
 
 /// Whether a group says nothing: then it is not written, and the schema has no default for it.
-fn is_default<T: Default + PartialEq>(group: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(group: &T) -> bool {
     *group == T::default()
 }
 
 /// A text of at most `max` characters; the API server needs bounds to estimate what a rule costs.
 #[cfg(feature = "kube")]
-fn bounded_text(max: u32) -> serde_json::Value {
+pub(crate) fn bounded_text(max: u32) -> serde_json::Value {
     serde_json::json!({"type": "string", "maxLength": max})
 }

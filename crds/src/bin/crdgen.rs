@@ -1,9 +1,14 @@
-//! Prints the CustomResourceDefinition of BenchmarkRun as YAML.
+//! Prints a CustomResourceDefinition as YAML: that of BenchmarkRun, or with the argument `schedules` that of BenchmarkSchedule.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match crds::crd_yaml() {
+    let made = match std::env::args().nth(1).as_deref() {
+        None => crds::crd_yaml(),
+        Some("schedules") => crds::schedule_crd_yaml(),
+        Some(other) => Err(format!("the argument is {other:?}; give none, or schedules").into()),
+    };
+    match made {
         Ok(yaml) => {
             print!("{yaml}");
             ExitCode::SUCCESS

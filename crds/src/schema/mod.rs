@@ -1,4 +1,4 @@
-//! Checks a BenchmarkRun's file against the schema of the CustomResourceDefinition, as the API server does, and reports each
+//! Checks the file of a BenchmarkRun or a BenchmarkSchedule against the schema of its CustomResourceDefinition, as the API server does, and reports each
 //! problem with its place, the value and the remedy. Rules between fields, and on the text
 //! in them, are in [`crate::resolve`].
 
@@ -14,8 +14,9 @@ use crate::{
     yaml::{Content, Entry, Node, Problem, child},
 };
 
-/// The definition as the chart ships it; a test holds it against the types.
-const CRD: &str = include_str!("../../../charts/benchwright/files/benchmarkruns.yaml");
+/// The definitions as the chart ships them; a test holds them against the types.
+const RUN_CRD: &str = include_str!("../../../charts/benchwright/files/benchmarkruns.yaml");
+const SCHEDULE_CRD: &str = include_str!("../../../charts/benchwright/files/benchmarkschedules.yaml");
 
 /// A Kubernetes quantity that is not below zero. Kubernetes reads longer exponents too, but three digits are more than any amount has.
 pub const QUANTITY: &str = r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,3})?$";
@@ -41,9 +42,12 @@ pub const MAX_LIMIT: u32 = 32;
 /// A price as text.
 pub const PRICE: &str = r"^[0-9]{1,7}(\.[0-9]{1,8})?$";
 
+static RUN_SCHEMA: LazyLock<Value> = LazyLock::new(|| of_file(RUN_CRD));
+static SCHEDULE_SCHEMA: LazyLock<Value> = LazyLock::new(|| of_file(SCHEDULE_CRD));
+
 /// The schema of a whole file. The API server has one of its own for `metadata`.
-static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-    let crd: Value = serde_saphyr::from_str(CRD).expect("the generated definition is YAML");
+fn of_file(crd: &str) -> Value {
+    let crd: Value = serde_saphyr::from_str(crd).expect("the generated definition is YAML");
     let text = json!({"type": "string"});
     let texts = json!({"type": "object", "additionalProperties": text});
     json!({
@@ -63,7 +67,7 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
             "status": {"x-kubernetes-preserve-unknown-fields": true},
         },
     })
-});
+}
 
 /// Names that a field or a value had before, and what to write now.
 const RENAMED: [(&str, &str); 5] = [
@@ -86,10 +90,19 @@ pub struct Checked {
     pub dropped: Vec<Problem>,
 }
 
-/// Checks a whole file against the schema.
+/// Checks the whole file of a BenchmarkRun against the schema.
 pub fn check(root: &Node) -> Checked {
+    check_against(&RUN_SCHEMA, root)
+}
+
+/// Checks the whole file of a BenchmarkSchedule against the schema.
+pub fn check_schedule(root: &Node) -> Checked {
+    check_against(&SCHEDULE_SCHEMA, root)
+}
+
+fn check_against(schema: &Value, root: &Node) -> Checked {
     let mut checker = Checker { problems: Vec::new(), dropped: Vec::new() };
-    let value = checker.value(&SCHEMA, root, "").unwrap_or_default();
+    let value = checker.value(schema, root, "").unwrap_or_default();
     Checked { value, problems: checker.problems, dropped: checker.dropped }
 }
 
@@ -191,7 +204,7 @@ impl Checker {
                 // A field within a neighbour is nearer than one of another part of the spec.
                 let (mut within, mut elsewhere) = (Vec::new(), Vec::new());
                 find(schema, path, &entry.key, &mut within);
-                find(&SCHEMA["properties"]["spec"], "spec", &entry.key, &mut elsewhere);
+                find(&RUN_SCHEMA["properties"]["spec"], "spec", &entry.key, &mut elsewhere);
                 match (within.as_slice(), elsewhere.as_slice()) {
                     ([one], _) | ([], [one]) => format!("did you mean {one}?"),
                     _ if known.is_empty() => "take it out, nothing stands there".to_owned(),

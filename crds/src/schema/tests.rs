@@ -120,7 +120,7 @@ fn a_value_of_any_type_has_no_depth() {
             .filter(|it| it.is_object())
             .for_each(|it| visit(path, it));
     }
-    visit("spec", &SCHEMA["properties"]["spec"]);
+    visit("spec", &RUN_SCHEMA["properties"]["spec"]);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn every_pattern_has_words() {
             visit(path, schema);
         }
     }
-    visit("spec", &SCHEMA["properties"]["spec"]);
+    visit("spec", &RUN_SCHEMA["properties"]["spec"]);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod plugin_results;
 mod refusals;
 mod repeats;
 mod restricted;
+mod schedules;
 mod secrets;
 mod success;
 mod targets;

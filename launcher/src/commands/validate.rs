@@ -1,4 +1,4 @@
-//! [I/O] `benchwright validate`: what the operator would say of the BenchmarkRuns in files, for CI.
+//! [I/O] `benchwright validate`: what the operator would say of the BenchmarkRuns and BenchmarkSchedules in files, for CI.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<u8> {
     let checked = input::check_files(&args.files, args.strict);
     anyhow::ensure!(
         !checked.is_empty(),
-        "none of the files has a BenchmarkRun; give the files that kubectl would apply"
+        "none of the files has a BenchmarkRun or a BenchmarkSchedule; give the files that kubectl would apply"
     );
     let mut lines = String::new();
     for run in &checked {

@@ -7,8 +7,10 @@ use std::{
 
 use crds::{
     benchmark_run::{BenchmarkRunSpec, GROUP, Harness, KIND, MAX_NAME_BYTES, PATHS_FROM, VERSION},
+    benchmark_schedule::{DEFAULT_TIME_ZONE, MAX_SCHEDULE_NAME_BYTES, times::Times},
     resolve::{ResolvedRun, RunIdentity, Settings, generate_name_problem, resolve},
     schema,
+    wording::quoted,
     yaml::{self, Document, Node, Problem},
 };
 use serde_json::Value;
@@ -30,6 +32,8 @@ pub(super) struct RunFile {
     problems: Vec<Problem>,
     /// Entries that are left out because they are empty.
     pub(super) dropped: Vec<Problem>,
+    /// What stands before the fields of the run: nothing, or where the template of a schedule is.
+    within: &'static str,
     /// Fields that the command line sets, each with the flag that a message about it names.
     flags: Vec<(String, &'static str)>,
 }
@@ -60,7 +64,44 @@ impl RunFile {
         // Only the first problem of a field is reported.
         problems.extend(checked.problems);
         problems.extend(ambiguous_keys);
-        Ok(RunFile { root, value: checked.value, problems, dropped: checked.dropped, flags: Vec::new() })
+        let (value, dropped) = (checked.value, checked.dropped);
+        Ok(RunFile { root, value, problems, dropped, within: "", flags: Vec::new() })
+    }
+
+    /// Reads a BenchmarkSchedule as the run that it starts: with the name of the schedule, and the spec of its template.
+    pub(super) fn parse_schedule(path: &Path, text: &str) -> Result<RunFile, InputError> {
+        let syntax = |problem: Problem| InputError::Syntax { path: path.to_owned(), message: problem.to_string() };
+        let document = yaml::read(text).map_err(syntax)?;
+        let Document { root, mut problems, ambiguous_keys } =
+            document.ok_or_else(|| InputError::Empty { path: path.to_owned() })?;
+        let mut checked = schema::check_schedule(&root);
+        problems.extend(checked.problems);
+        problems.extend(ambiguous_keys);
+        let spec = &checked.value["spec"];
+        let text = |key: &str| spec[key].as_str();
+        let times = text("schedule").map(|it| Times::parse(it, text("timeZone").unwrap_or(DEFAULT_TIME_ZONE)));
+        let mut wrong: Vec<(&str, String)> =
+            times.and_then(Result::err).map(|it| (it.field, it.message)).into_iter().collect();
+        if spec.is_object() && text("schedule").is_none() && text("trigger").is_none() {
+            let message = "has neither schedule nor trigger; write schedule, for fixed times, or trigger, for a run at each change of it";
+            wrong.push(("spec", message.to_owned()));
+        }
+        let name = checked.value["metadata"]["name"].as_str().unwrap_or_default();
+        if name.len() > MAX_SCHEDULE_NAME_BYTES {
+            let message = format!(
+                "is {}, of {} bytes; use at most {MAX_SCHEDULE_NAME_BYTES}, because the names of its runs add ten characters",
+                quoted(name),
+                name.len()
+            );
+            wrong.push(("metadata.name", message));
+        }
+        let spec = checked.value["spec"]["runTemplate"]["spec"].take();
+        let metadata = checked.value["metadata"].take();
+        let value = serde_json::json!({"metadata": metadata, "spec": spec});
+        let mut file = RunFile { root, value, problems, dropped: checked.dropped, within: "", flags: Vec::new() };
+        wrong.into_iter().for_each(|(field, message)| file.add(field, message));
+        file.within = "spec.runTemplate.";
+        Ok(file)
     }
 
     /// Resolves the spec for a run outside of a cluster.
@@ -99,7 +140,8 @@ impl RunFile {
         match serde_path_to_error::deserialize::<_, BenchmarkRunSpec>(&self.value["spec"]) {
             Ok(spec) => Ok(spec),
             Err(error) if self.problems.is_empty() => {
-                Err(InputError::field(path, &format!("spec.{}", error.path()), &error.inner().to_string()))
+                let field = format!("{}spec.{}", self.within, error.path());
+                Err(InputError::field(path, &field, &error.inner().to_string()))
             }
             Err(_) => Err(self.take_error(path)),
         }
@@ -227,6 +269,8 @@ impl RunFile {
 
     /// Adds a problem with a field, unless the field or a part of it already has one, which may be its cause.
     fn add(&mut self, path: &str, message: String) {
+        let within = if path.starts_with("spec") { self.within } else { "" };
+        let path = &format!("{within}{path}");
         let follows =
             |known: &str| known.strip_prefix(path).is_some_and(|it| it.is_empty() || it.starts_with(['.', '[']));
         if self.problems.iter().any(|it| follows(&it.path)) {

@@ -1,4 +1,4 @@
-//! [I/O] Checks the BenchmarkRuns of files as the operator would, where there is no cluster.
+//! [I/O] Checks the BenchmarkRuns and BenchmarkSchedules of files as the operator would, where there is no cluster.
 
 use std::{
     collections::BTreeSet,
@@ -7,7 +7,8 @@ use std::{
 
 use crds::{
     any_value,
-    benchmark_run::{BenchmarkRunSpec, GROUP, KIND, KeyRef},
+    benchmark_run::{BenchmarkRunSpec, GROUP, KIND, KeyRef, VERSION},
+    benchmark_schedule,
     resolve::{ProfileSource, ResolvedRun},
     wording::quoted,
     yaml::{self, Problem},
@@ -22,7 +23,7 @@ const MAX_DOCUMENTS: usize = 1_000;
 /// Standard input on a command line, its path, and how messages call it.
 const STDIN: (&str, &str, &str) = ("-", "/dev/stdin", "stdin");
 
-/// A BenchmarkRun of a file, or a file that cannot be read.
+/// A BenchmarkRun or a BenchmarkSchedule of a file, or a file that cannot be read.
 #[derive(Debug)]
 pub struct CheckedRun {
     /// The file that holds it.
@@ -35,7 +36,7 @@ pub struct CheckedRun {
     pub error: Option<InputError>,
 }
 
-/// Checks all BenchmarkRuns of the files. A file may hold several documents of any kind, such as the output of kustomize; profiles are
+/// Checks all BenchmarkRuns and BenchmarkSchedules of the files. A file may hold several documents of any kind, such as the output of kustomize; profiles are
 /// taken from the ConfigMaps among them. `strict`: refuses profiles with keys that would be ignored or changed.
 pub fn check_files(files: &[PathBuf], strict: bool) -> Vec<CheckedRun> {
     let mut objects = Objects::default();
@@ -62,6 +63,7 @@ pub fn check_files(files: &[PathBuf], strict: bool) -> Vec<CheckedRun> {
 struct Document {
     file: PathBuf,
     text: String,
+    is_schedule: bool,
 }
 
 struct ConfigMap {
@@ -92,8 +94,11 @@ impl Objects {
             let ours = word("apiVersion").starts_with(&format!("{GROUP}/"));
             match word("kind") {
                 // A list may hold runs, and is refused.
-                KIND | "List" => self.runs.push(Document { file: file.to_owned(), text }),
-                _ if ours => self.runs.push(Document { file: file.to_owned(), text }),
+                KIND | "List" => self.runs.push(Document { file: file.to_owned(), text, is_schedule: false }),
+                kind if ours => {
+                    let is_schedule = kind == benchmark_schedule::KIND && word("apiVersion").ends_with(VERSION);
+                    self.runs.push(Document { file: file.to_owned(), text, is_schedule });
+                }
                 "ConfigMap" => {
                     let whole = root.to_json();
                     let named = |key: &str| whole["metadata"][key].as_str().map(str::to_owned);
@@ -112,11 +117,12 @@ impl Objects {
 
     fn check(
         &self,
-        Document { file, text }: &Document,
+        Document { file, text, is_schedule }: &Document,
         strict: bool,
-        names: &mut BTreeSet<(Option<String>, String)>,
+        names: &mut BTreeSet<(bool, Option<String>, String)>,
     ) -> CheckedRun {
-        let mut run = match RunFile::parse(file, text) {
+        let parse = if *is_schedule { RunFile::parse_schedule } else { RunFile::parse };
+        let mut run = match parse(file, text) {
             Ok(run) => run,
             Err(error) => {
                 let name = String::new();
@@ -126,9 +132,10 @@ impl Objects {
         let name = run.name().to_owned();
         let mut notices =
             run.dropped.iter().map(|it| Notice { path: it.path.clone(), message: it.message.clone() }).collect();
-        let known = !run.is_generated() && !names.insert((run.namespace().map(str::to_owned), name.clone()));
+        let known =
+            !run.is_generated() && !names.insert((*is_schedule, run.namespace().map(str::to_owned), name.clone()));
         let error = self.refusal(file, &mut run, strict, &mut notices).err().or_else(|| {
-            let message = format!("is {}, as in a document before; give each run a name of its own", quoted(&name));
+            let message = format!("is {}, as in a document before; give each a name of its own", quoted(&name));
             known.then(|| InputError::field(file, "metadata.name", &message))
         });
         CheckedRun { file: file.clone(), name, notices, error }

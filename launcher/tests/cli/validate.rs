@@ -58,6 +58,31 @@ fn a_profile_is_read_from_a_config_map_of_the_files() {
 }
 
 #[test]
+fn a_schedule_is_checked_with_the_run_of_its_template() {
+    let folder = Folder::new();
+    let schedule = |name: &str, times: &str, run: &str| {
+        format!(
+            "apiVersion: benchwright.dev/v1alpha1\nkind: BenchmarkSchedule\nmetadata: {{name: {name}}}\nspec:\n  {times}\n  runTemplate:\n    spec: {{{run}}}\n"
+        )
+    };
+    let simulator = "target: {simulator: {}}";
+    folder.write("good.yaml", &schedule("nightly", "schedule: '0 3 * * *'\n  timeZone: Europe/Berlin", simulator));
+    folder.benchwright(&["validate", "good.yaml"]).assert().success().stdout("good.yaml: nightly: can be run\n");
+    let long = "n".repeat(37);
+    for (name, times, run, said) in [
+        ("a", "schedule: '61 * * * *'", simulator, "spec.schedule: is \"61 * * * *\": value must be in range 0..=59"),
+        ("a", "schedule: '0 3 * * *'\n  timeZone: Mars", simulator, "spec.timeZone: is \"Mars\", which is no name"),
+        ("a", "suspend: true", simulator, "has neither schedule nor trigger"),
+        ("a", "trigger: b", "target: {url: 'ftp://h'}", "line 7, column 12: spec.runTemplate.spec.target.url"),
+        ("a", "trigger: b", "target: {simulator: {}}, sed: 1", "spec.runTemplate.spec.sed"),
+        (&long, "trigger: b", simulator, "use at most 36, because the names of its runs add ten characters"),
+    ] {
+        folder.write("bad.yaml", &schedule(name, times, run));
+        folder.benchwright(&["validate", "bad.yaml"]).assert().code(10).stderr(predicate::str::contains(said));
+    }
+}
+
+#[test]
 fn a_name_that_the_api_server_makes_has_to_fit_too() {
     let folder = Folder::new();
     let simulator = "target: {simulator: {}}";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crds::{BenchmarkRun, RunIdentity};
+use crds::{BenchmarkRun, BenchmarkSchedule, RunIdentity, benchmark_schedule::status::Start};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::{Resource as _, ResourceExt as _};
 
@@ -16,6 +16,12 @@ pub const RUN: &str = "benchwright.dev/run";
 pub const ATTEMPT: &str = "benchwright.dev/attempt";
 /// The label with the key of the target that a Job and its pod load.
 pub const TARGET: &str = "benchwright.dev/target";
+/// The label of a run with the name of the schedule that started it.
+pub const SCHEDULE: &str = "benchwright.dev/schedule";
+/// The annotation of a run with the time of the schedule that started it.
+const SCHEDULE_TIME: &str = "benchwright.dev/schedule-time";
+/// The annotation of a run with the trigger of the schedule that started it.
+const TRIGGER: &str = "benchwright.dev/trigger";
 /// The label that the Job controller sets to the UID of a pod's Job.
 const JOB_UID: &str = "batch.kubernetes.io/controller-uid";
 /// The label selector of the watches on Jobs and pods.
@@ -62,6 +68,31 @@ pub fn owned(run: &BenchmarkRun, attempt: u32, name: String) -> ObjectMeta {
         owner_references: run.controller_owner_ref(&()).map(|it| vec![it]),
         ..ObjectMeta::default()
     }
+}
+
+/// Metadata of a run that a schedule starts, which is deleted with the schedule.
+pub fn of_schedule(schedule: &BenchmarkSchedule, start: &Start) -> ObjectMeta {
+    let template = &schedule.spec.run_template.metadata;
+    let mut labels = template.labels.clone();
+    labels.insert(SCHEDULE.to_owned(), schedule.name_any());
+    let mut annotations = template.annotations.clone();
+    let time = start.schedule_time.map(|it| (SCHEDULE_TIME, it.to_string()));
+    let trigger = start.trigger.clone().map(|it| (TRIGGER, it));
+    annotations.extend(time.into_iter().chain(trigger).map(|(key, value)| (key.to_owned(), value)));
+    ObjectMeta {
+        name: Some(start.name.clone()),
+        namespace: schedule.namespace(),
+        labels: Some(labels),
+        annotations: Some(annotations),
+        owner_references: schedule.controller_owner_ref(&()).map(|it| vec![it]),
+        ..ObjectMeta::default()
+    }
+}
+
+/// Whether a schedule controls an object. Labels can be copied.
+pub fn is_of_schedule(schedule: &BenchmarkSchedule, metadata: &ObjectMeta) -> bool {
+    let mut owners = metadata.owner_references.iter().flatten();
+    owners.any(|it| it.controller == Some(true) && Some(&it.uid) == schedule.metadata.uid.as_ref())
 }
 
 /// Whether the Job with this UID controls a pod. Labels can be copied, and another Job can have the same name. The Job

@@ -5,7 +5,6 @@
 
 mod entry;
 pub mod turn;
-mod wakes;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,11 +17,14 @@ use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt as _;
 use tokio::time::Instant;
 
-pub use self::{entry::Drain, wakes::Woken};
-use self::{entry::Entry, wakes::Wakes};
-use crate::plan::exclusive::{
-    TargetKey, Wait,
-    line::{Place, busy, next},
+pub use self::entry::Drain;
+use self::entry::Entry;
+use crate::{
+    plan::exclusive::{
+        TargetKey, Wait,
+        line::{Place, busy, next},
+    },
+    wakes::{Wakes, Woken},
 };
 
 /// How long after the end of its grace period a pod counts as one that still works. Later its node is lost.

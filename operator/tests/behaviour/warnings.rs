@@ -31,6 +31,13 @@ fn fails_a_run(reason: Reason) -> bool {
         | Reason::Stored
         | Reason::NotStored
         | Reason::NotAsked => false,
+        // Of schedules.
+        Reason::Scheduled
+        | Reason::RunActive
+        | Reason::RunStarted
+        | Reason::RunSkipped
+        | Reason::StartRefused
+        | Reason::TriggeredRunFailed => false,
         Reason::TargetNotFound
         | Reason::Unschedulable
         | Reason::VolumePending

@@ -1,10 +1,12 @@
-//! [I/O] The definition of BenchmarkRun, as the API server publishes it to everyone, against that of this release.
+//! [I/O] The definitions of BenchmarkRun and BenchmarkSchedule, as the API server publishes them to everyone, against those of this
+//! release.
 
 use std::collections::BTreeSet;
 
 use crds::{
-    BenchmarkRun,
-    benchmark_run::{GROUP, VERSION},
+    BenchmarkRun, BenchmarkSchedule,
+    benchmark_run::{self, GROUP, VERSION},
+    benchmark_schedule,
 };
 use kube::CustomResourceExt as _;
 use serde_json::Value;
@@ -27,17 +29,24 @@ pub(super) async fn check(connection: &Connection) -> Finding {
         Err(error) => return Finding::not_checked(SUBJECT, "get the schema of BenchmarkRuns", &error),
     };
     let schemas = document.pointer("/components/schemas").and_then(Value::as_object);
-    let run = schemas.into_iter().flatten().find(|(name, _)| name.ends_with(".BenchmarkRun"));
-    let Some(spec) = run.and_then(|(_, it)| it.pointer("/properties/spec")) else {
+    let spec = |kind: &str| {
+        let named = schemas.into_iter().flatten().find(|(name, _)| name.ends_with(&format!(".{kind}")));
+        named.and_then(|(_, it)| it.pointer("/properties/spec")).cloned()
+    };
+    let Some(run) = spec(benchmark_run::KIND) else {
         return Finding::failed(SUBJECT, "the API server publishes no schema of BenchmarkRun; install the chart again");
     };
-    compare(&fields(spec), &ours())
+    compare(&fields(&run, spec(benchmark_schedule::KIND)), &ours())
 }
 
-/// The fields of the spec of this release.
+/// The fields of the specs of this release.
 fn ours() -> BTreeSet<String> {
-    let definition = serde_json::to_value(BenchmarkRun::crd()).unwrap_or_default();
-    definition.pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec").map(fields).unwrap_or_default()
+    let spec = |definition: serde_json::Result<Value>| {
+        let definition = definition.unwrap_or_default();
+        definition.pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec").cloned()
+    };
+    let run = spec(serde_json::to_value(BenchmarkRun::crd())).unwrap_or_default();
+    fields(&run, spec(serde_json::to_value(BenchmarkSchedule::crd())))
 }
 
 fn compare(theirs: &BTreeSet<String>, ours: &BTreeSet<String>) -> Finding {
@@ -50,7 +59,10 @@ fn compare(theirs: &BTreeSet<String>, ours: &BTreeSet<String>) -> Finding {
     let missing: Vec<&String> = ours.difference(theirs).collect();
     let further: Vec<&String> = theirs.difference(ours).collect();
     match (missing.is_empty(), further.is_empty()) {
-        (true, true) => Finding::ok(SUBJECT, format!("BenchmarkRun {VERSION}, with the fields of this release")),
+        (true, true) => Finding::ok(
+            SUBJECT,
+            format!("BenchmarkRun and BenchmarkSchedule {VERSION}, with the fields of this release"),
+        ),
         (false, true) => Finding::warning(
             SUBJECT,
             format!(
@@ -73,10 +85,17 @@ fn compare(theirs: &BTreeSet<String>, ours: &BTreeSet<String>) -> Finding {
     }
 }
 
-/// The paths of all fields of a schema.
-fn fields(schema: &Value) -> BTreeSet<String> {
+/// The paths of all fields of a run, and of those of a schedule that are not of its runs.
+fn fields(run: &Value, schedule: Option<Value>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    collect(schema, "spec", &mut found);
+    collect(run, "spec", &mut found);
+    if let Some(mut schedule) = schedule {
+        if let Some(template) = schedule.pointer_mut("/properties/runTemplate") {
+            template.take();
+        }
+        found.insert(benchmark_schedule::KIND.to_owned());
+        collect(&schedule, &format!("{}.spec", benchmark_schedule::KIND), &mut found);
+    }
     found
 }
 
@@ -111,6 +130,8 @@ mod tests {
         assert_compared(|_| {}, State::Ok, "with the fields of this release");
         let older = "an older release: it has no spec.seed; upgrade the chart";
         assert_compared(|it| assert!(it.remove("spec.seed")), State::Warning, older);
+        let without = "an older release: it has no BenchmarkSchedule, BenchmarkSchedule.spec";
+        assert_compared(|it| it.retain(|it| it.starts_with("spec")), State::Warning, without);
         let newer = "a newer release: it has spec.later; take the plugin of that release";
         assert_compared(|it| assert!(it.insert("spec.later".into())), State::Warning, newer);
         let more = "spec.a, spec.b, spec.c, spec.d and 1 more";

@@ -29,9 +29,14 @@ async fn healthy() -> (Server, Plugin) {
             "compiler": "", "platform": "",
         }),
     );
-    let definition = serde_json::to_value(crds::BenchmarkRun::crd()).unwrap();
-    let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-    server.set_object(OPENAPI, json!({"components": {"schemas": {"dev.benchwright.v1alpha1.BenchmarkRun": schema}}}));
+    let schema = |definition: serde_json::Result<Value>| {
+        definition.unwrap()["spec"]["versions"][0]["schema"]["openAPIV3Schema"].take()
+    };
+    let schemas = json!({
+        "dev.benchwright.v1alpha1.BenchmarkRun": schema(serde_json::to_value(crds::BenchmarkRun::crd())),
+        "dev.benchwright.v1alpha1.BenchmarkSchedule": schema(serde_json::to_value(crds::BenchmarkSchedule::crd())),
+    });
+    server.set_object(OPENAPI, json!({"components": {"schemas": schemas}}));
     let labels = json!({"app.kubernetes.io/version": env!("CARGO_PKG_VERSION")});
     let operator = json!({
         "metadata": {"name": "benchwright-operator", "namespace": "system", "labels": labels},
@@ -77,7 +82,7 @@ async fn a_healthy_cluster_has_a_line_for_each_check() {
             "ok       API server        Kubernetes v1.34.2\n\
              ok       clock             this machine and the API server agree to 10 s\n\
              ok       namespace         bench, Pod Security restricted; launchers comply with restricted\n\
-             ok       definition        BenchmarkRun v1alpha1, with the fields of this release\n\
+             ok       definition        BenchmarkRun and BenchmarkSchedule v1alpha1, with the fields of this release\n\
              ok       operator          benchwright-operator {version} in namespace system, 1 of 1 replicas ready\n\
              ok       launcher image    registry.example/benchwright:0.1.0\n\
              ok       admission policy  benchwright-operator-secret-access: a run may name only what its creator may read\n\

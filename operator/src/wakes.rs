@@ -1,28 +1,30 @@
-//! Turns for runs that may begin, because the run in front of them ended.
+//! Turns for objects that wait for another one: a run for the end of the run in front of it, a schedule for the end of its run.
 
 use std::sync::{Mutex, PoisonError};
 
 use futures::Stream;
 use tokio::sync::mpsc;
 
-/// The most runs that are woken and have not got their turn. A run that finds no room looks by itself some time later.
+/// The most objects that are woken and have not got their turn. One that finds no room looks by itself some time later.
 const MOST_WOKEN: usize = 1_024;
 
-/// Namespace and name of a run.
+/// Namespace and name of an object.
 type Name = (String, String);
 
 /// Who is woken.
 #[derive(Debug, Default)]
-pub(super) struct Wakes(Mutex<Vec<(Option<String>, mpsc::Sender<Name>)>>);
+pub struct Wakes(Mutex<Vec<(Option<String>, mpsc::Sender<Name>)>>);
 
 impl Wakes {
-    pub(super) fn subscribe(&self, namespace: Option<&str>) -> Woken {
+    /// The objects of a namespace, or of all, that are woken from now on.
+    pub fn subscribe(&self, namespace: Option<&str>) -> Woken {
         let (sender, receiver) = mpsc::channel(MOST_WOKEN);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((namespace.map(str::to_owned), sender));
         Woken(receiver)
     }
 
-    pub(super) fn wake(&self, namespace: &str, name: &str) {
+    /// Wakes an object. Never waits.
+    pub fn wake(&self, namespace: &str, name: &str) {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (_, sender) in all.iter().filter(|(of, _)| of.as_deref().is_none_or(|it| it == namespace)) {
             // A full queue, or a loop that has ended.
@@ -31,18 +33,18 @@ impl Wakes {
     }
 }
 
-/// Runs that may begin. Never ends.
+/// Objects that were woken. Never ends.
 #[derive(Debug)]
 pub struct Woken(mpsc::Receiver<Name>);
 
 impl Woken {
-    /// The next run that was woken, if there is one already.
+    /// The next object that was woken, if there is one already.
     #[cfg(test)]
-    pub(super) fn try_next(&mut self) -> Option<Name> {
+    pub(crate) fn try_next(&mut self) -> Option<Name> {
         self.0.try_recv().ok()
     }
 
-    /// Namespace and name of each run.
+    /// Namespace and name of each object.
     pub fn names(self) -> impl Stream<Item = Name> + Send + 'static {
         futures::stream::unfold(self.0, |mut receiver| async move { receiver.recv().await.map(|it| (it, receiver)) })
     }

@@ -1,0 +1,143 @@
+//! The status of a BenchmarkSchedule as the operator reports it.
+
+use jiff::Timestamp;
+#[cfg(feature = "kube")]
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Outcome, status::Condition};
+
+/// What the operator knows of a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct BenchmarkScheduleStatus {
+    /// The generation of the spec that this status tells of; -1 before the operator has seen the schedule.
+    #[serde(default = "unseen")]
+    pub observed_generation: i64,
+    /// The schedule and the time zone that `countsSince` belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
+    pub expression: Option<String>,
+    /// Times of the schedule before this one start no run: it is the creation of the schedule, its last change, or the end of a
+    /// suspension.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts_since: Option<Timestamp>,
+    /// The last time of the schedule that started a run or was left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_schedule_time: Option<Timestamp>,
+    /// The next time of the schedule. Absent while it is suspended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_schedule_time: Option<Timestamp>,
+    /// The run that is about to be created. It is noted before, so that no failure starts a run twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starting: Option<Start>,
+    /// The run that is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
+    pub active_run: Option<String>,
+    /// The newest run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_run: Option<RunOfSchedule>,
+    /// The run of the last trigger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triggered: Option<Triggered>,
+    /// Why the last start was refused. Absent after a start that was not, and after a change of the spec.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<Refusal>,
+    /// Ready, Reconciling, Stalled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 8)))]
+    #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["type".to_string()])))]
+    pub conditions: Vec<Condition>,
+}
+
+fn unseen() -> i64 {
+    -1
+}
+
+impl Default for BenchmarkScheduleStatus {
+    fn default() -> Self {
+        BenchmarkScheduleStatus {
+            observed_generation: unseen(),
+            expression: None,
+            counts_since: None,
+            last_schedule_time: None,
+            next_schedule_time: None,
+            starting: None,
+            active_run: None,
+            last_run: None,
+            triggered: None,
+            refusal: None,
+            conditions: Vec::new(),
+        }
+    }
+}
+
+/// A run that is about to be created.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Start {
+    /// Its name.
+    #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
+    pub name: String,
+    /// The time of the schedule that starts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule_time: Option<Timestamp>,
+    /// The trigger that starts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
+    pub trigger: Option<String>,
+}
+
+/// A run of a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct RunOfSchedule {
+    /// Its name.
+    #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
+    pub name: String,
+    /// Its outcome, once it has finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// When it finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_time: Option<Timestamp>,
+}
+
+/// The run of a trigger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Triggered {
+    /// The text of the trigger.
+    #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
+    pub trigger: String,
+    /// The name of its run; empty if the schedule was restored from a backup after it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
+    pub name: String,
+    /// Whether the run has finished, or is gone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub finished: bool,
+    /// Whether it succeeded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub succeeded: bool,
+    /// Its outcome, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+}
+
+/// Why a run was not created.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Refusal {
+    /// The generation of the spec that it belongs to.
+    pub generation: i64,
+    /// What the API server answered.
+    #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
+    pub message: String,
+}

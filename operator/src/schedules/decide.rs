@@ -1,0 +1,351 @@
+//! What a schedule does next: a pure function of the schedule, of its runs and of the time.
+
+use std::time::Duration;
+
+use crds::{
+    BenchmarkSchedule, Outcome, Reason,
+    benchmark_schedule::{
+        BenchmarkScheduleSpec, DEFAULT_HISTORY, DEFAULT_TIME_ZONE,
+        status::{BenchmarkScheduleStatus, Refusal, RunOfSchedule, Start, Triggered},
+        times::Times,
+    },
+    hex,
+    status::ConditionStatus,
+};
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+use sha2::{Digest as _, Sha256};
+
+use crate::plan::{
+    PlannedEvent,
+    status::{set_condition, truncate, truncate_message},
+};
+
+/// The annotation of a schedule with the last trigger that started a run. A backup without the status has it, so that a restored
+/// schedule starts none.
+pub const TRIGGERED: &str = "benchwright.dev/triggered";
+/// The longest time to the next look: the clock may be set meanwhile.
+const LONGEST_LOOK_SECONDS: u64 = 86_400;
+/// Bytes of the hash in the name of a triggered run.
+const HASH_BYTES: usize = 4;
+/// The longest message of a refusal, in bytes.
+const MAX_REFUSAL: usize = 1_000;
+
+/// A run that the schedule controls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnRun {
+    /// Its name.
+    pub name: String,
+    /// Its UID.
+    pub uid: String,
+    /// When it was created.
+    pub created: Option<Timestamp>,
+    /// Whether it is being deleted.
+    pub is_going: bool,
+    /// How far it is.
+    pub state: RunState,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RunState {
+    /// It has not finished.
+    Active,
+    /// It has finished.
+    Finished {
+        /// Whether its phase is Succeeded.
+        succeeded: bool,
+        /// Its outcome.
+        outcome: Option<Outcome>,
+        /// When.
+        time: Option<Timestamp>,
+    },
+    /// This release cannot read it. It is never deleted, and holds up no other run.
+    Unreadable,
+}
+
+/// What to do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decision {
+    /// The status to write, before anything else.
+    pub status: BenchmarkScheduleStatus,
+    /// The run to create: the status before this decision notes it already.
+    pub create: Option<Start>,
+    /// Names and UIDs of runs to delete.
+    pub delete: Vec<(String, String)>,
+    /// The value of the annotation [`TRIGGERED`] to write.
+    pub mark: Option<String>,
+    /// What people should know.
+    pub events: Vec<PlannedEvent>,
+    /// When to look again if nothing changes.
+    pub next_look: Option<Duration>,
+}
+
+/// Decides. `refused` is what the API server answered when the run was to be created that the status notes.
+pub fn decide(schedule: &BenchmarkSchedule, runs: &[OwnRun], refused: Option<&str>, now: Timestamp) -> Decision {
+    let mut turn = Turn::new(schedule, runs, now);
+    turn.track_runs();
+    turn.settle_start(refused);
+    if turn.create.is_none() {
+        turn.start_next();
+    }
+    turn.into_decision()
+}
+
+struct Turn<'a> {
+    schedule: &'a BenchmarkSchedule,
+    spec: &'a BenchmarkScheduleSpec,
+    runs: &'a [OwnRun],
+    now: Timestamp,
+    times: Option<Times>,
+    /// Why the spec has no times, though it should.
+    problem: Option<String>,
+    status: BenchmarkScheduleStatus,
+    create: Option<Start>,
+    events: Vec<PlannedEvent>,
+}
+
+impl<'a> Turn<'a> {
+    fn new(schedule: &'a BenchmarkSchedule, runs: &'a [OwnRun], now: Timestamp) -> Self {
+        let spec = &schedule.spec;
+        let zone = spec.time_zone.as_deref().unwrap_or(DEFAULT_TIME_ZONE);
+        let parsed = spec.schedule.as_deref().map(|it| Times::parse(it, zone)).transpose();
+        let problem = parsed.as_ref().err().map(ToString::to_string);
+        let before = schedule.status.clone().unwrap_or_default();
+        let mut status = before.clone();
+        status.observed_generation = schedule.metadata.generation.unwrap_or_default();
+        let expression = spec.schedule.as_deref().map(|it| format!("{it} {zone}"));
+        let was_suspended = before.conditions.iter().any(|it| it.kind == "Ready" && it.reason == Reason::Suspended);
+        if before.counts_since.is_none() {
+            status.counts_since = Some(schedule.creation_timestamp().map_or(now, |it| it.0));
+        } else if expression != before.expression || (was_suspended && !spec.suspend) {
+            status.counts_since = Some(now);
+        }
+        status.expression = expression;
+        if status.refusal.as_ref().is_some_and(|it| it.generation != status.observed_generation) {
+            status.refusal = None;
+        }
+        let times = parsed.ok().flatten();
+        Turn { schedule, spec, runs, now, times, problem, status, create: None, events: Vec::new() }
+    }
+
+    /// Notes which run is under way, how the newest one is, and what became of the triggered one.
+    fn track_runs(&mut self) {
+        let newest = |runs: &mut dyn Iterator<Item = &'a OwnRun>| runs.max_by_key(|it| (it.created, it.name.clone()));
+        let active = newest(&mut self.runs.iter().filter(|it| it.state == RunState::Active));
+        self.status.active_run = active.map(|it| it.name.clone());
+        if let Some(run) = newest(&mut self.runs.iter()) {
+            let (outcome, completion_time) = match run.state {
+                RunState::Finished { outcome, time, .. } => (outcome, time),
+                RunState::Active | RunState::Unreadable => (None, None),
+            };
+            self.status.last_run = Some(RunOfSchedule { name: run.name.clone(), outcome, completion_time });
+        }
+        let Some(triggered) = self.status.triggered.as_mut().filter(|it| !it.finished) else { return };
+        match self.runs.iter().find(|it| it.name == triggered.name).map(|it| it.state) {
+            Some(RunState::Active) => {}
+            Some(RunState::Finished { succeeded, outcome, .. }) => {
+                (triggered.finished, triggered.succeeded, triggered.outcome) = (true, succeeded, outcome);
+            }
+            // It was deleted before its end, or is another release's.
+            Some(RunState::Unreadable) | None => triggered.finished = true,
+        }
+    }
+
+    /// Creates the run that was noted, or notes that it was created or refused.
+    fn settle_start(&mut self, refused: Option<&str>) {
+        let Some(start) = self.status.starting.clone() else { return };
+        let exists = self.runs.iter().any(|it| it.name == start.name);
+        if !exists && refused.is_none() {
+            self.create = Some(start);
+            return;
+        }
+        self.status.starting = None;
+        if let Some(trigger) = &start.trigger {
+            let name = if exists { start.name.clone() } else { String::new() };
+            let (trigger, finished) = (trigger.clone(), !exists);
+            self.status.triggered = Some(Triggered { trigger, name, finished, succeeded: false, outcome: None });
+        }
+        let cause = match (&start.trigger, start.schedule_time) {
+            (Some(trigger), _) => format!("for trigger {trigger:?}"),
+            (None, Some(time)) => format!("for {time}"),
+            (None, None) => String::new(),
+        };
+        if exists {
+            self.status.refusal = None;
+            self.event(false, Reason::RunStarted, format!("started run {} {cause}", start.name));
+            // A run that finished within this turn is noted by the next one.
+            self.track_runs();
+            return;
+        }
+        let answer = refused.unwrap_or_default();
+        let message = format!(
+            "run {} {cause} was not started: {answer}; correct spec.runTemplate, or the rights of the operator{}",
+            start.name,
+            if start.trigger.is_some() { ", and then change spec.trigger" } else { "" }
+        );
+        let message = truncate(&message, MAX_REFUSAL);
+        self.event(true, Reason::StartRefused, message.clone());
+        self.status.refusal = Some(Refusal { generation: self.status.observed_generation, message });
+    }
+
+    /// Notes the next run to create, if there is one.
+    fn start_next(&mut self) {
+        if self.spec.suspend {
+            return;
+        }
+        let waits_for = self.status.active_run.clone();
+        if waits_for.is_none()
+            && let Some(trigger) = self.new_trigger()
+        {
+            let name = self.name_of_trigger(&trigger);
+            self.status.starting = Some(Start { name, schedule_time: None, trigger: Some(trigger) });
+        }
+        let Some(times) = &self.times else { return };
+        let after = self.status.counts_since.max(self.status.last_schedule_time).unwrap_or(self.now);
+        let Some(due) = times.latest(after, self.now) else { return };
+        self.status.last_schedule_time = Some(due);
+        let late = self.now.duration_since(due).as_secs();
+        let deadline = self.spec.starting_deadline_seconds.map(i64::from);
+        if let Some(deadline) = deadline.filter(|it| late > *it) {
+            let message = format!(
+                "the run of {due} was not started: it is {late} s late, and startingDeadlineSeconds is {deadline}"
+            );
+            self.event(true, Reason::RunSkipped, message);
+        } else if let Some(other) = waits_for.or_else(|| self.status.starting.as_ref().map(|it| it.name.clone())) {
+            let message = format!("the run of {due} was left out, because run {other} is under way");
+            self.event(false, Reason::RunSkipped, message);
+        } else {
+            // The minute, as Kubernetes names the Jobs of a CronJob.
+            let name = format!("{}-{:08}", self.schedule.name_any(), due.as_second() / 60);
+            self.status.starting = Some(Start { name, schedule_time: Some(due), trigger: None });
+        }
+    }
+
+    /// The trigger, if it has started no run.
+    fn new_trigger(&self) -> Option<String> {
+        let trigger = self.spec.trigger.as_ref()?;
+        let handled = match &self.status.triggered {
+            Some(it) => it.trigger == *trigger,
+            None => self.schedule.annotations().get(TRIGGERED) == Some(trigger),
+        };
+        (!handled).then(|| trigger.clone())
+    }
+
+    /// The same text may start another run later, with another generation.
+    fn name_of_trigger(&self, trigger: &str) -> String {
+        let generation = self.status.observed_generation.to_string();
+        let uid = self.schedule.uid().unwrap_or_default();
+        let hash = Sha256::digest([uid.as_str(), &generation, trigger].join("\0"));
+        format!("{}-t{}", self.schedule.name_any(), hex(&hash[..HASH_BYTES]))
+    }
+
+    fn event(&mut self, warning: bool, reason: Reason, note: String) {
+        self.events.push(PlannedEvent { warning, reason, note });
+    }
+
+    fn into_decision(mut self) -> Decision {
+        let counted = self.times.as_ref().filter(|_| !self.spec.suspend);
+        self.status.next_schedule_time = counted.and_then(|it| it.next(self.now));
+        self.set_conditions();
+        let delete = self.outdated();
+        let triggered = self.status.triggered.as_ref().map(|it| &it.trigger);
+        let mark = triggered.filter(|it| self.schedule.annotations().get(TRIGGERED) != Some(it)).cloned();
+        let seconds = |next: Timestamp| u64::try_from(next.duration_since(self.now).as_secs()).unwrap_or(0);
+        let next_look = self.status.next_schedule_time.map(|it| {
+            // A timer is exact, and the time of this turn was cut to a second.
+            Duration::from_secs(seconds(it).min(LONGEST_LOOK_SECONDS))
+        });
+        let Turn { status, create, events, .. } = self;
+        Decision { status, create, delete, mark, events, next_look }
+    }
+
+    fn set_conditions(&mut self) {
+        use ConditionStatus::{False, True};
+        let (ready, reconciling, reason, message) = self.verdict();
+        let generation = self.status.observed_generation;
+        let message = truncate_message(&message);
+        let conditions = &mut self.status.conditions;
+        let mut put = |kind: &str, status| {
+            set_condition(conditions, generation, self.now, kind, (status, reason, message.clone()));
+        };
+        put("Ready", if ready { True } else { False });
+        let gone: &[&str] = match (ready, reconciling) {
+            (true, _) => &["Reconciling", "Stalled"],
+            (false, true) => {
+                put("Reconciling", True);
+                &["Stalled"]
+            }
+            (false, false) => {
+                put("Stalled", True);
+                &["Reconciling"]
+            }
+        };
+        conditions.retain(|it| !gone.contains(&it.kind.as_str()));
+    }
+
+    /// Whether the schedule is ready, whether it comes to be so by itself, and why.
+    fn verdict(&self) -> (bool, bool, Reason, String) {
+        if let Some(problem) = &self.problem {
+            return (false, false, Reason::InvalidSpec, problem.clone());
+        }
+        if let Some(refusal) = &self.status.refusal {
+            return (false, false, Reason::StartRefused, refusal.message.clone());
+        }
+        let starting = self.status.starting.as_ref().filter(|it| it.trigger.is_some());
+        if let Some(start) = starting {
+            return (false, true, Reason::RunActive, format!("starts run {} for the trigger", start.name));
+        }
+        if self.spec.suspend {
+            return (true, false, Reason::Suspended, "spec.suspend is true, so that no run is started".to_owned());
+        }
+        if self.new_trigger().is_some() {
+            let other = self.status.active_run.as_deref().unwrap_or_default();
+            let message = format!("the new trigger starts a run as soon as run {other} has ended");
+            return (false, true, Reason::RunActive, message);
+        }
+        let current = |it: &&Triggered| Some(&it.trigger) == self.spec.trigger.as_ref();
+        match self.status.triggered.as_ref().filter(current) {
+            Some(it) if !it.finished => {
+                (false, true, Reason::RunActive, format!("run {} of the trigger is under way", it.name))
+            }
+            // The restored schedule of a run that had ended.
+            Some(it) if !it.succeeded && !it.name.is_empty() => {
+                let outcome = it.outcome.map_or("no outcome", Outcome::name);
+                let message = format!(
+                    "run {} of the trigger did not succeed, and ended with {outcome}; see its message, then change spec.trigger for another run",
+                    it.name
+                );
+                (false, false, Reason::TriggeredRunFailed, message)
+            }
+            _ => (true, false, Reason::Scheduled, self.next_text()),
+        }
+    }
+
+    fn next_text(&self) -> String {
+        let next = self.status.next_schedule_time.map(|it| format!("the next run starts at {it}"));
+        next.unwrap_or_else(|| "a change of spec.trigger starts the next run".to_owned())
+    }
+
+    /// The finished runs beyond the limits of the history, the oldest first.
+    fn outdated(&self) -> Vec<(String, String)> {
+        let limits = [(true, self.spec.successful_runs_history_limit), (false, self.spec.failed_runs_history_limit)];
+        let mut all = Vec::new();
+        for (wanted, limit) in limits {
+            let mut finished: Vec<(Option<Timestamp>, &OwnRun)> = self
+                .runs
+                .iter()
+                .filter(|it| !it.is_going)
+                .filter_map(|it| match it.state {
+                    RunState::Finished { succeeded, time, .. } if succeeded == wanted => Some((time, it)),
+                    _ => None,
+                })
+                .collect();
+            finished.sort_by_key(|(time, run)| (*time, run.name.clone()));
+            let kept = usize::try_from(limit.unwrap_or(DEFAULT_HISTORY)).unwrap_or(usize::MAX);
+            let beyond = finished.len().saturating_sub(kept);
+            all.extend(finished.into_iter().take(beyond).map(|(_, it)| (it.name.clone(), it.uid.clone())));
+        }
+        all
+    }
+}

@@ -1,0 +1,295 @@
+//! [I/O] The loop over BenchmarkSchedules. Each turn reads the schedule and its runs live, decides ([`decide`]) and writes. A schedule
+//! gets a turn when it changes, when one of its runs ends or is deleted, and at its next time.
+
+pub mod decide;
+#[cfg(test)]
+mod tests;
+
+use std::{sync::Arc, time::Duration};
+
+use crds::{
+    BenchmarkRun, BenchmarkSchedule, Reason,
+    benchmark_run::{GROUP, VERSION},
+    benchmark_schedule::{self, status::Start},
+    reason::Word as _,
+    status::Phase,
+};
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::BoxFuture};
+use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
+use kube::{
+    Api, Resource as _, ResourceExt,
+    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions},
+    core::{DeserializeGuard, PartialObjectMeta},
+    runtime::{
+        Controller, WatchStreamExt as _,
+        controller::{Action, Config, Error as TurnError},
+        reflector::{self, ObjectRef, store},
+        watcher::{self, watcher},
+    },
+};
+use serde_json::json;
+use tracing::{debug, info, warn};
+
+use self::decide::{Decision, OwnRun, RunState, TRIGGERED, decide};
+use crate::{
+    apply::{REFUSALS, STATUS_MANAGER, exactly, ignore_absent, outdated},
+    cached_run::{Guarded, PAGE},
+    connection::{NoBackoff, WatchBackoff},
+    context::Context,
+    error::Error,
+    events::News,
+    plan::{PlannedEvent, meta},
+    reconcile::{TURN_LIMIT, backoff},
+};
+
+/// Changes of one schedule within this time start one turn.
+const DEBOUNCE: Duration = Duration::from_millis(200);
+/// The most decisions of one turn: a start needs three. The limit ends a cycle.
+const MAX_STEPS: usize = 6;
+/// How soon a turn that reached its limits, or found the schedule changed, begins again.
+const AGAIN: Duration = Duration::from_secs(1);
+/// The most runs that one turn deletes: a turn has a time limit.
+const MAX_DELETED: usize = 50;
+/// The field manager of the annotation [`TRIGGERED`].
+const MARK_MANAGER: &str = "benchwright-operator/mark";
+
+/// What is kept of a schedule: it is read live in each turn.
+type Known = PartialObjectMeta<BenchmarkSchedule>;
+
+/// The loop over the schedules of one namespace or of all. It ends after `end`, when the turns in progress are done.
+pub fn controller(
+    namespace: Option<&str>,
+    context: &Arc<Context>,
+    end: impl Future<Output = ()> + Send + Sync + 'static,
+) -> BoxFuture<'static, ()> {
+    let (reader, writer) = store();
+    let api: Api<Known> =
+        namespace.map_or_else(|| Api::all(context.client.clone()), |it| Api::namespaced(context.client.clone(), it));
+    context.health.expect(api.resource_url());
+    let metrics = Arc::clone(&context.metrics);
+    let config = watcher::Config::default().timeout(context.health.limits().watch_seconds).page_size(PAGE);
+    let changes = watcher(api, config)
+        .backoff(WatchBackoff::default())
+        .inspect_err(move |_| metrics.watch_failed(&BenchmarkSchedule::plural(&())))
+        .modify(|it: &mut Known| {
+            it.metadata.annotations = None;
+            it.metadata.labels = None;
+            it.metadata.managed_fields = None;
+        });
+    let changes = reflector::reflector(writer, changes).applied_objects();
+    let woken = context.schedules.subscribe(namespace).names();
+    Controller::for_stream(changes, reader)
+        .with_config(Config::default().debounce(DEBOUNCE))
+        .trigger_backoff(NoBackoff)
+        .reconcile_on(woken.map(|(namespace, name)| ObjectRef::new(&name).within(&namespace)))
+        .graceful_shutdown_on(end)
+        .run(turn, after_error, Arc::clone(context))
+        .for_each(async |turn| match turn {
+            Ok(_) => {}
+            // The next watch event or the backoff starts another turn.
+            Err(error @ (TurnError::ObjectNotFound(_) | TurnError::ReconcilerFailed(..))) => {
+                debug!(%error, "a turn of a schedule ended with an error")
+            }
+            Err(error) => {
+                warn!(%error, "the watch on schedules failed and starts again; is their definition installed?")
+            }
+        })
+        .boxed()
+}
+
+async fn turn(known: Arc<Known>, context: Arc<Context>) -> Result<Action, Error> {
+    let namespace = known.namespace().unwrap_or_default();
+    let _place = context.turns.enter(&namespace).await;
+    let done = tokio::time::timeout(TURN_LIMIT, Box::pin(run_turn(&context, &namespace, &known))).await;
+    let done = done.unwrap_or(Err(Error::Timeout(TURN_LIMIT)));
+    match done {
+        Err(Error::Outdated) => Ok(Action::requeue(AGAIN)),
+        Err(error) => Err(error),
+        Ok(next) => {
+            context.failures.clear(&known.uid().unwrap_or_default());
+            Ok(next)
+        }
+    }
+}
+
+fn after_error(known: Arc<Known>, error: &Error, context: Arc<Context>) -> Action {
+    let asked = error.retry_after().unwrap_or_default();
+    let wait = backoff(context.failures.add(&known.uid().unwrap_or_default())).max(asked);
+    warn!(schedule = %full_name(known.as_ref()), %error, ?wait, "a turn of a schedule failed");
+    Action::requeue(wait)
+}
+
+/// Decides and writes until nothing is left to do at once.
+async fn run_turn(context: &Context, namespace: &str, known: &Known) -> Result<Action, Error> {
+    let api: Api<DeserializeGuard<BenchmarkSchedule>> = Api::namespaced(context.client.clone(), namespace);
+    let Some(found) = api.get_opt(&known.name_any()).await? else {
+        context.failures.clear(&known.uid().unwrap_or_default());
+        return Ok(Action::await_change());
+    };
+    let mut schedule = match found.0 {
+        Ok(schedule) => schedule,
+        Err(error) => {
+            let message = format!("this release cannot read the schedule and leaves it alone: {}", error.error);
+            warn!(schedule = %full_name(known), error = %error.error, "a schedule cannot be read and is left alone");
+            let event = PlannedEvent { warning: true, reason: Reason::Unreadable, note: message };
+            publish(context, known, &event, known.metadata.generation.unwrap_or_default().to_string());
+            return Ok(Action::await_change());
+        }
+    };
+    let mut refused = None;
+    for _ in 0..MAX_STEPS {
+        if schedule.metadata.deletion_timestamp.is_some() {
+            return Ok(Action::await_change());
+        }
+        let runs = own_runs(context, &schedule).await?;
+        let now = Timestamp::now().round(TimestampRound::new().smallest(Unit::Second).mode(RoundMode::Trunc));
+        let decision = decide(&schedule, &runs, refused.take().as_deref(), now.unwrap_or_default());
+        schedule = write(context, schedule, &decision).await?;
+        if let Some(start) = &decision.create {
+            refused = create(context, &schedule, start).await?;
+        } else if decision.status.starting.is_none() {
+            delete(context, namespace, &decision).await?;
+            return Ok(decision.next_look.map_or_else(Action::await_change, Action::requeue));
+        }
+    }
+    Ok(Action::requeue(AGAIN))
+}
+
+/// The runs that the schedule controls. Labels can be copied, so that the owner counts.
+async fn own_runs(context: &Context, schedule: &BenchmarkSchedule) -> Result<Vec<OwnRun>, Error> {
+    let api: Api<Guarded> = Api::namespaced(context.client.clone(), &schedule.namespace().unwrap_or_default());
+    let mut params = ListParams::default().labels(&format!("{}={}", meta::SCHEDULE, schedule.name_any())).limit(PAGE);
+    let mut all = Vec::new();
+    loop {
+        let page = api.list(&params).await?;
+        all.extend(page.items.iter().filter(|it| meta::is_of_schedule(schedule, it.meta())).map(own_run));
+        match page.metadata.continue_.filter(|it| !it.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(all),
+        }
+    }
+}
+
+fn own_run(run: &Guarded) -> OwnRun {
+    let metadata = run.meta();
+    let state = match &run.0 {
+        Err(_) => RunState::Unreadable,
+        Ok(run) if !run.is_finished() => RunState::Active,
+        Ok(run) => {
+            let status = run.status.as_ref();
+            RunState::Finished {
+                succeeded: status.is_some_and(|it| it.phase == Some(Phase::Succeeded)),
+                outcome: status.and_then(|it| it.outcome),
+                time: status.and_then(|it| it.completion_time),
+            }
+        }
+    };
+    OwnRun {
+        name: metadata.name.clone().unwrap_or_default(),
+        uid: metadata.uid.clone().unwrap_or_default(),
+        created: metadata.creation_timestamp.as_ref().map(|it| it.0),
+        is_going: metadata.deletion_timestamp.is_some(),
+        state,
+    }
+}
+
+/// Writes the status and then the annotation, and publishes the events. Returns the schedule as it is afterwards.
+async fn write(
+    context: &Context,
+    schedule: BenchmarkSchedule,
+    decision: &Decision,
+) -> Result<BenchmarkSchedule, Error> {
+    let api: Api<BenchmarkSchedule> =
+        Api::namespaced(context.client.clone(), &schedule.namespace().unwrap_or_default());
+    let mut after = schedule;
+    if after.status.as_ref() != Some(&decision.status) {
+        let patch = json!({
+            "apiVersion": format!("{GROUP}/{VERSION}"),
+            "kind": benchmark_schedule::KIND,
+            "metadata": exactly(&after),
+            "status": decision.status,
+        });
+        context.metrics.write("patch", "benchmarkschedules/status");
+        let params = PatchParams::apply(STATUS_MANAGER).force();
+        after = api.patch_status(&after.name_any(), &params, &Patch::Apply(&patch)).await.map_err(outdated)?;
+    }
+    for event in &decision.events {
+        info!(schedule = %full_name(&after), reason = event.reason.name(), note = event.note, "schedule");
+        publish(context, &after, event, after.resource_version().unwrap_or_default());
+    }
+    if let Some(mark) = &decision.mark {
+        let mut metadata = exactly(&after);
+        metadata["annotations"] = json!({TRIGGERED: mark});
+        let params = PatchParams { field_manager: Some(MARK_MANAGER.into()), ..PatchParams::default() };
+        context.metrics.write("patch", "benchmarkschedules");
+        let patch = Patch::Merge(json!({"metadata": metadata}));
+        after = api.patch(&after.name_any(), &params, &patch).await.map_err(outdated)?;
+    }
+    Ok(after)
+}
+
+/// Creates the run; returns why it was refused.
+async fn create(context: &Context, schedule: &BenchmarkSchedule, start: &Start) -> Result<Option<String>, Error> {
+    let api: Api<BenchmarkRun> = Api::namespaced(context.client.clone(), &schedule.namespace().unwrap_or_default());
+    context.metrics.write("create", "benchmarkruns");
+    match api.create(&PostParams::default(), &run(schedule, start)).await {
+        Ok(_) => Ok(None),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {
+            let found = api.get_metadata_opt(&start.name).await?;
+            let is_other = found.is_some_and(|it| !meta::is_of_schedule(schedule, &it.metadata));
+            Ok(is_other.then(|| {
+                format!("a BenchmarkRun of this name exists already and is not of this schedule ({})", status.message)
+            }))
+        }
+        Err(kube::Error::Api(status)) if REFUSALS.contains(&status.code) => Ok(Some(status.message)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The run of a start.
+pub fn run(schedule: &BenchmarkSchedule, start: &Start) -> BenchmarkRun {
+    let template = &schedule.spec.run_template;
+    let mut run = BenchmarkRun::new(&start.name, template.spec.clone());
+    run.metadata = meta::of_schedule(schedule, start);
+    run
+}
+
+async fn delete(context: &Context, namespace: &str, decision: &Decision) -> Result<(), Error> {
+    let api: Api<BenchmarkRun> = Api::namespaced(context.client.clone(), namespace);
+    for (name, uid) in decision.delete.iter().take(MAX_DELETED) {
+        let exactly = Preconditions { uid: Some(uid.clone()), resource_version: None };
+        context.metrics.write("delete", "benchmarkruns");
+        let deleted = api.delete(name, &DeleteParams::background().preconditions(exactly)).await.map(drop);
+        match deleted {
+            // Another run has the name meanwhile.
+            Err(kube::Error::Api(status)) if status.is_conflict() => {}
+            deleted => {
+                ignore_absent(deleted)?;
+                info!(run = %format!("{namespace}/{name}"), "deleted a finished run beyond the history of its schedule");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn publish(context: &Context, schedule: &impl ResourceExt, event: &PlannedEvent, occasion: String) {
+    let about = k8s_openapi::api::core::v1::ObjectReference {
+        api_version: Some(format!("{GROUP}/{VERSION}")),
+        kind: Some(benchmark_schedule::KIND.to_owned()),
+        name: Some(schedule.name_any()),
+        namespace: schedule.namespace(),
+        uid: schedule.uid(),
+        ..Default::default()
+    };
+    context.events.publish(News {
+        about,
+        warning: event.warning,
+        reason: event.reason.name().to_owned(),
+        note: event.note.clone(),
+        occasion,
+    });
+}
+
+fn full_name(schedule: &impl ResourceExt) -> String {
+    format!("{}/{}", schedule.namespace().unwrap_or_default(), schedule.name_any())
+}
