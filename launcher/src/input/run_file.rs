@@ -276,7 +276,7 @@ impl RunFile {
         if self.problems.iter().any(|it| follows(&it.path)) {
             return;
         }
-        let problem = match self.flags.iter().find(|it| it.0 == path) {
+        let problem = match self.flags.iter().find(|it| it.0 == *path) {
             Some((_, flag)) => Problem { place: None, path: (*flag).to_owned(), message },
             None => Problem { place: Some(self.root.place_of(path)), path: path.to_owned(), message },
         };

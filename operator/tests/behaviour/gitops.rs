@@ -1,13 +1,17 @@
-//! The objects that GitOps tools are asked about: a run in each phase and each special case, with the status that the operator
+//! The objects that GitOps tools are asked about: a run in each phase and each special case, and schedules, with the status that the operator
 //! gives it. They are kept in e2e/tests/gitops/runs.jsonl, and `cargo test -p e2e --test gitops` asks the tools. With UPDATE_GOLDEN=1
 //! the file is written.
 
 use std::{env, fmt::Write as _, fs, path::Path};
 
-use crds::{BenchmarkRun, Met, Outcome, Reason, status::Phase};
+use crds::{
+    BenchmarkRun, BenchmarkSchedule, Met, Outcome, Reason, benchmark_schedule::BenchmarkScheduleSpec, status::Phase,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::DynamicObject;
 use operator::{
     plan::{Ended, InputError, Observed, Turn, finished::FINISHED, plan},
+    schedules::decide::{OwnRun, RunState, decide},
     unreadable,
 };
 use serde_json::{Value, json};
@@ -100,6 +104,51 @@ fn in_each_phase() -> Vec<(&'static str, BenchmarkRun)> {
     ]
 }
 
+/// Schedules as the operator leaves them.
+fn schedules() -> Vec<(String, Value)> {
+    let schedule = |edit: fn(&mut BenchmarkScheduleSpec), runs: &[OwnRun], refused: Option<&str>| {
+        let mut spec = BenchmarkScheduleSpec::default();
+        edit(&mut spec);
+        let mut schedule = BenchmarkSchedule::new("nightly", spec);
+        schedule.metadata.namespace = Some("bench".into());
+        schedule.metadata.uid = Some("uid-2".into());
+        schedule.metadata.generation = Some(1);
+        schedule.metadata.creation_timestamp = Some(Time(zero()));
+        // The first decision notes a start, and the second one carries it out.
+        for refused in [None, refused] {
+            let runs: Vec<OwnRun> = match &schedule.status.as_ref().and_then(|it| it.starting.as_ref()) {
+                Some(start) => runs.iter().map(|it| OwnRun { name: start.name.clone(), ..it.clone() }).collect(),
+                None => Vec::new(),
+            };
+            schedule.status = Some(decide(&schedule, &runs, refused, at(1)).status);
+        }
+        serde_json::to_value(schedule).unwrap()
+    };
+    let run = |state: RunState| {
+        [OwnRun { name: String::new(), uid: "uid-3".into(), created: Some(at(1)), is_going: false, state }]
+    };
+    let ended = |succeeded: bool, outcome: Outcome| {
+        run(RunState::Finished { succeeded, outcome: Some(outcome), time: Some(at(1)) })
+    };
+    let nightly = |it: &mut BenchmarkScheduleSpec| it.schedule = Some("0 3 * * *".into());
+    let suspended = |it: &mut BenchmarkScheduleSpec| {
+        (it.schedule, it.suspend) = (Some("0 3 * * *".into()), true);
+    };
+    let trigger = |it: &mut BenchmarkScheduleSpec| it.trigger = Some("r1".into());
+    let wrong = |it: &mut BenchmarkScheduleSpec| it.schedule = Some("61 * * * *".into());
+    [
+        ("waits for its next time", schedule(nightly, &[], None)),
+        ("suspended", schedule(suspended, &[], None)),
+        ("its fields cannot be read", schedule(wrong, &[], None)),
+        ("its triggered run is under way", schedule(trigger, &run(RunState::Active), None)),
+        ("its triggered run has Passed", schedule(trigger, &ended(true, Outcome::Passed), None)),
+        ("its triggered run has missed an objective", schedule(trigger, &ended(false, Outcome::SLOViolated), None)),
+        ("its triggered run was refused", schedule(trigger, &[], Some("exceeded quota"))),
+    ]
+    .map(|(name, object)| (format!("a schedule, {name}"), object))
+    .into()
+}
+
 /// Every object by its name, as the API server would return it.
 fn objects() -> Vec<(String, Value)> {
     let text = |run: &BenchmarkRun| serde_json::to_value(run).unwrap();
@@ -130,6 +179,7 @@ fn objects() -> Vec<(String, Value)> {
         all.push((format!("{name}, {change} a moment ago"), object));
     }
     let phases = runs.iter().map(|(name, run)| ((*name).to_owned(), text(run)));
+    all.extend(schedules());
     all.splice(2..2, phases.chain([("of another release, Unreadable".to_owned(), unreadable())]));
     all
 }
