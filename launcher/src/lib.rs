@@ -7,7 +7,6 @@
 pub mod console;
 pub mod input;
 pub mod remote_files;
-pub mod report_file;
 pub mod run;
 mod status_server;
 pub mod sut;

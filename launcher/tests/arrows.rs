@@ -10,11 +10,11 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 23] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("operator", &["crds", "workload-profiles"]),
-    ("kubectl-benchwright", &["archive", "crds", "junit"]),
+    ("kubectl-benchwright", &["archive", "compare-command", "crds", "junit", "report"]),
     ("archive", &["crds"]),
     ("clock", &[]),
     ("loadgen", &["crds", "workload-profiles"]),
@@ -27,6 +27,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
     ("junit", &["crds"]),
     ("report", &["analysis", "crds", "engine", "junit", "loadgen", "server-metrics", "workload-profiles"]),
     ("comparison", &["analysis", "crds", "report", "statistics", "workload-profiles"]),
+    ("compare-command", &["comparison", "crds", "page", "report"]),
     ("page", &["charts", "comparison", "crds", "report", "workload-profiles"]),
     ("submission", &["crds", "engine", "loadgen", "report", "workload-profiles"]),
     ("simulator", &["clock", "crds"]),
@@ -39,7 +40,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
             "bench",
             "charts",
             "clock",
-            "comparison",
+            "compare-command",
             "crds",
             "engine",
             "loadgen",
@@ -58,7 +59,8 @@ const ARROWS: [(&str, &[&str]); 22] = [
 const PURE: [&str; 7] = ["charts", "crds", "junit", "workload-profiles", "loadgen", "statistics", "tokenizer"];
 
 /// Crates that use what the engine recorded, and do nothing asynchronous by themselves.
-const WITHOUT_RUNTIME: [&str; 6] = ["analysis", "archive", "comparison", "page", "report", "submission"];
+const WITHOUT_RUNTIME: [&str; 7] =
+    ["analysis", "archive", "compare-command", "comparison", "page", "report", "submission"];
 
 fn cargo(arguments: &[&str]) -> String {
     let run = Command::new(env!("CARGO")).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();

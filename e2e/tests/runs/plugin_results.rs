@@ -65,6 +65,17 @@ async fn the_plugin_runs_follows_and_judges_a_run_and_copies_its_results() -> an
     }
     let refused = plugin(&namespace, &["results", &name, path], 3).await?;
     ensure!(String::from_utf8_lossy(&refused.stderr).contains("which is not empty"), "{refused:?}");
+
+    plugin(&namespace, &["rerun", &name, "--as", "again", "--timeout", "3m"], 0).await?;
+    let compared = plugin(&namespace, &["compare", &name, "again"], 0).await?;
+    let (text, said) = (String::from_utf8(compared.stdout)?, String::from_utf8(compared.stderr)?);
+    println!("{said}{text}");
+    ensure!(text.contains("B against A: ") && text.contains("TTFT p50, ms"), "{text}");
+    // The copy on this machine has the same report as the claim.
+    let of_copy = plugin(&namespace, &["compare", path, "again"], 0).await?;
+    assert_eq!(String::from_utf8(of_copy.stdout)?.replace(path, &name), text);
+    let same = plugin(&namespace, &["compare", path, &name, "--gate"], 3).await?;
+    ensure!(String::from_utf8_lossy(&same.stderr).contains(&format!("{name}: is the run of {path}")), "{same:?}");
     no_pod_is_left(&namespace).await
 }
 

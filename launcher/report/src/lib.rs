@@ -1,4 +1,5 @@
-//! An analysis as people and programs read it: a file a format. Only [`folder`], [`index`] and the folder of [`repeats`] write anything.
+//! An analysis as people and programs read it: a file a format. Only [`folder`], [`index`] and the folder of [`repeats`] write
+//! anything, and [`report_file`] reads what they wrote.
 
 pub mod baseline;
 pub mod benchmark_report;
@@ -17,6 +18,7 @@ mod policy;
 mod provenance;
 mod redact;
 pub mod repeats;
+pub mod report_file;
 pub mod requests_parquet;
 pub mod server;
 pub mod space;

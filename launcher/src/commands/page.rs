@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use launcher::{console, report_file};
-use report::{PAGE_FILE_NAME, write_whole};
+use launcher::console;
+use report::{PAGE_FILE_NAME, report_file, write_whole};
 
 #[derive(Args)]
 pub(crate) struct PageArgs {

@@ -8,9 +8,9 @@ use std::{
 use charts::{Figure, Size, Style, csv, png, svg};
 use clap::{Args, ValueEnum};
 use crds::ExitCode;
-use launcher::{console, report_file};
+use launcher::console;
 use page::panels::{self, Panel};
-use report::{json::ReportDocument, write_whole};
+use report::{json::ReportDocument, report_file, write_whole};
 
 /// The folder of the pictures within a results folder.
 const FOLDER: &str = "plots";

@@ -17,7 +17,7 @@ mod time_limit;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use commands::{doctor as doctor_command, gate, logs, rerun, results, run, wait};
+use commands::{compare, doctor as doctor_command, gate, logs, rerun, results, run, wait};
 use connection::ConnectionArgs;
 use failure::Failure;
 
@@ -48,6 +48,8 @@ enum Command {
     Logs(logs::LogsArgs),
     /// Copy the results folder of a run to this machine
     Results(results::ResultsArgs),
+    /// Hold finished runs against the first of them: each difference with its interval, and whether it is one
+    Compare(compare::CompareArgs),
     /// Check cluster, operator, storage and rights; the exit code is 1 if something that runs need is missing
     Doctor(doctor_command::DoctorArgs),
 }
@@ -84,6 +86,7 @@ async fn execute(cli: Cli) -> Result<u8, Failure> {
         Command::Gate(args) => gate::run(&args, &connection.connect().await?).await,
         Command::Logs(args) => logs::run(&args, &connection.connect().await?).await,
         Command::Doctor(args) => doctor_command::run(&args, &connection.connect().await?).await,
+        Command::Compare(args) => Ok(compare::run(&args, connection).await),
         Command::Results(args) => results::run(&args, &connection.connect().await?).await,
     }
 }

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod gate;
 pub(crate) mod logs;

@@ -22,9 +22,6 @@ pub(crate) struct ResultsArgs {
     dir: PathBuf,
     #[command(flatten)]
     copy: CopyArgs,
-    /// Copy the folder although its files are not those that the launcher stored, such as a page that was written again
-    #[arg(long)]
-    unverified: bool,
 }
 
 /// How files are copied.
@@ -36,6 +33,9 @@ pub(crate) struct CopyArgs {
     /// The image with `benchwright archive` [default: the launcher's]
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
+    /// Take files although they are not those that the launcher stored, such as a page that was written again
+    #[arg(long)]
+    pub(crate) unverified: bool,
 }
 
 pub(crate) async fn run(args: &ResultsArgs, connection: &Connection) -> Result<u8, Failure> {
@@ -44,7 +44,7 @@ pub(crate) async fn run(args: &ResultsArgs, connection: &Connection) -> Result<u
     let source = Source::of(&run, &connection.namespace, args.copy.image.as_deref())?;
     let folder = Partial::beside(&args.dir)?;
     let (folder, received) = copy::copy(connection, &source, &[], folder, &deadline).await?;
-    if !args.unverified {
+    if !args.copy.unverified {
         copy::compare(&source, &received, &[])?;
     }
     folder.keep()?;

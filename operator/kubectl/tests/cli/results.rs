@@ -14,11 +14,11 @@ use crate::{
 
 const CLAIM: &str = "/api/v1/namespaces/bench/persistentvolumeclaims/results";
 const POD: &str = "/api/v1/namespaces/bench/pods/other";
-const POD_CREATION: &str = "POST /api/v1/namespaces/bench/pods?";
+pub const POD_CREATION: &str = "POST /api/v1/namespaces/bench/pods?";
 const RIGHT: &str = "or not create it, which Kubernetes 1.35 asks for too; the role edit has both rights";
 
 /// A server with a run that has ended, and the plugin.
-async fn scene() -> (Server, Plugin) {
+pub async fn scene() -> (Server, Plugin) {
     let server = Server::start().await;
     let plugin = Plugin::new(&server);
     server.set_object(CLAIM, claim("ReadWriteOnce"));
@@ -29,6 +29,11 @@ async fn scene() -> (Server, Plugin) {
 
 /// Stores the run, whose status lists the files of `folder`.
 fn store(server: &Server, change: impl FnOnce(&mut Value)) {
+    store_as(server, "chat", change);
+}
+
+/// Stores a run under another name.
+pub fn store_as(server: &Server, name: &str, change: impl FnOnce(&mut Value)) {
     let mut status = ended("Passed", "RunSucceeded");
     status["effectiveSpec"] = effective();
     status["attempts"][0]["nodeName"] = json!("node-1");
@@ -42,7 +47,7 @@ fn store(server: &Server, change: impl FnOnce(&mut Value)) {
         "sha256": "ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356",
     }]);
     change(&mut status);
-    server.store(created("chat"), status);
+    server.store(created(name), status);
 }
 
 fn effective() -> Value {

@@ -60,6 +60,8 @@ struct Data {
     pod_status: Value,
     /// What an exec sends.
     exec: Vec<Sent>,
+    /// The same in the pods whose names begin so.
+    exec_of: BTreeMap<String, Vec<Sent>>,
     /// The verb and the resource of rights that a review denies.
     lacking: BTreeSet<(String, String)>,
 }
@@ -164,6 +166,11 @@ impl Server {
         self.data().exec = sent;
     }
 
+    /// What the next execs in pods send whose names begin so.
+    pub fn set_exec_of(&self, start: &str, sent: Vec<Sent>) {
+        self.data().exec_of.insert(start.to_owned(), sent);
+    }
+
     /// The pods that are there.
     pub fn pods(&self) -> Vec<Value> {
         let data = self.data();
@@ -178,6 +185,11 @@ impl Server {
     pub fn requests(&self, start: &str) -> Vec<Value> {
         let data = self.data();
         data.requests.iter().filter(|(it, _)| it.starts_with(start)).map(|(_, body)| body.clone()).collect()
+    }
+
+    /// Whether a request has come whose verb, path and query hold this.
+    pub fn has_requested(&self, part: &str) -> bool {
+        self.data().requests.iter().any(|(it, _)| it.contains(part))
     }
 
     /// Waits until a request that begins so has come.
@@ -299,7 +311,9 @@ async fn answer(State(world): State<Arc<World>>, mut request: Request) -> Respon
                 return switched(key.as_bytes());
             }
             _ if path.ends_with("/exec") => {
-                let sent = data.exec.clone();
+                let pod = path.strip_prefix(PODS).unwrap();
+                let of = data.exec_of.iter().find(|(start, _)| pod.starts_with(*start)).map(|it| it.1);
+                let sent = of.unwrap_or(&data.exec).clone();
                 let (upgrade, key) = (upgrade.unwrap(), key.unwrap());
                 tokio::spawn(async move { execute(upgrade.await.unwrap(), sent).await });
                 return switched(key.as_bytes());

@@ -6,7 +6,8 @@ use std::{
 };
 
 use engine::user_file;
-use report::{
+
+use crate::{
     REPORT_FILE_NAME as REPORT,
     baseline::MAX_BASELINE_BYTES,
     json::{ReadError, ReportDocument},
@@ -41,6 +42,20 @@ pub enum ReportFileError {
     NoReport { path: PathBuf },
     #[error("{path}: {cause}", path = path.display())]
     Content { path: PathBuf, cause: ReadError },
+}
+
+impl ReportFileError {
+    /// The error of a copy that lies where the user did not say: messages call it this instead.
+    pub fn named(mut self, name: &str) -> ReportFileError {
+        let (ReportFileError::Read { path, .. }
+        | ReportFileError::Unfinished { path }
+        | ReportFileError::OtherTool { path, .. }
+        | ReportFileError::Several { path, .. }
+        | ReportFileError::NoReport { path }
+        | ReportFileError::Content { path, .. }) = &mut self;
+        *path = PathBuf::from(name);
+        self
+    }
 }
 
 /// Reads the report at a path, and returns its own path beside it.

@@ -1,0 +1,197 @@
+//! [I/O] The command `compare`, which `benchwright` and `kubectl benchwright` have in common: its flags, what is wrong with the
+//! reports, its files, its text and its exit code. Where the reports come from, and how a text is printed, is the program's part.
+
+use std::{
+    fmt::Display,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+pub use comparison::MOST_RUNS;
+use comparison::{Comparison, Figure, GateOutcome, GateRule, Run, compare, markdown, text};
+use crds::{ExitCode, wording::suggestion};
+use report::{json::ReportDocument, write_whole};
+
+/// The exit code of a gate that an error ended, as that of `run --gate`.
+const GATE_ERROR: u8 = 3;
+
+/// The flags, beside the runs.
+#[derive(Args, Clone, Debug)]
+pub struct CompareFlags {
+    /// Tell a pipeline by the exit code whether a run is worse than the first [by more than PERCENT]: 0 no, 1 yes, 2 not to be decided,
+    /// 3 error
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, value_parser = percent)]
+    gate: Option<Option<f64>>,
+    /// Let this figure alone decide the gate, such as ttft.p90 or requestsPerSecond; may be given several times
+    #[arg(long, value_name = "NAME", requires = "gate", value_parser = figure)]
+    figure: Vec<String>,
+    /// Write the comparison as a page that needs no network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write the comparison as Markdown that fits into the comment of a pull request
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Write the comparison as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// One of the runs that were asked for, the base first.
+#[derive(Debug)]
+pub struct Found {
+    /// As the user named it.
+    pub name: String,
+    /// Its report.
+    pub report: Report,
+}
+
+/// What was found of a run.
+#[derive(Debug)]
+pub enum Report {
+    /// Its report.
+    Read(Box<ReportDocument>),
+    /// Why there is none, and what to do.
+    Missing(String),
+    /// It was not read, because another run has none.
+    NotRead,
+}
+
+impl<E: Display> From<Result<ReportDocument, E>> for Report {
+    fn from(read: Result<ReportDocument, E>) -> Report {
+        match read {
+            Ok(report) => Report::Read(Box::new(report)),
+            Err(error) => Report::Missing(error.to_string()),
+        }
+    }
+}
+
+impl Found {
+    fn report(&self) -> Option<&ReportDocument> {
+        match &self.report {
+            Report::Read(report) => Some(report),
+            Report::Missing(_) | Report::NotRead => None,
+        }
+    }
+}
+
+/// What a comparison ends with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// The table.
+    pub text: String,
+    /// The exit code: 0, or that of the gate.
+    pub code: u8,
+}
+
+/// Why there is no comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// The exit code.
+    pub code: u8,
+    /// A line for each problem, without the name of the program.
+    pub problems: Vec<String>,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let found = number.parse().ok().filter(|it: &f64| it.is_finite() && *it >= 0.0);
+    found.ok_or_else(|| "write a percentage of 0 or more, such as --gate=5%".to_owned())
+}
+
+fn figure(text: &str) -> Result<String, String> {
+    let names: Vec<String> = Figure::all().into_iter().map(Figure::name).collect();
+    match names.iter().any(|it| it == text) {
+        true => Ok(text.to_owned()),
+        false => Err(suggestion(text, names.iter().map(String::as_str))),
+    }
+}
+
+impl CompareFlags {
+    /// Compares the runs, and writes the files that were asked for.
+    ///
+    /// # Errors
+    /// There are less than two runs or too many, one of them has no report or is there twice, or a file cannot be written.
+    pub fn compare(&self, runs: &[Found]) -> Result<Compared, Failure> {
+        let wrong = |problems| self.failure(ExitCode::Configuration, problems);
+        let problems = self.problems(runs);
+        if !problems.is_empty() {
+            return Err(wrong(problems));
+        }
+        let reports = runs.iter().filter_map(|it| Some(Run { path: &it.name, report: it.report()? }));
+        let reports: Vec<Run<'_>> = reports.collect();
+        let mut comparison = compare(&reports).ok_or_else(|| wrong(vec![number_of_runs(reports.len())]))?;
+        comparison.gate =
+            self.gate.map(|percent| GateRule { percent, figures: self.figure.clone() }.apply(&comparison));
+        self.write(&comparison)?;
+        let code = match comparison.gate.as_ref().map(|it| it.outcome) {
+            None | Some(GateOutcome::Passed) => ExitCode::Done.code(),
+            Some(GateOutcome::Regression) => 1,
+            Some(GateOutcome::Inconclusive) => 2,
+        };
+        Ok(Compared { text: text(&comparison), code })
+    }
+
+    /// All that is wrong with the runs.
+    fn problems(&self, runs: &[Found]) -> Vec<String> {
+        let mut problems = Vec::new();
+        if !(2..=MOST_RUNS).contains(&runs.len()) {
+            problems.push(number_of_runs(runs.len()));
+        }
+        for Found { name, report } in runs {
+            let Report::Missing(problem) = report else { continue };
+            // A percentage behind a blank is taken for a path.
+            let is_percentage = self.gate == Some(None) && name.ends_with('%') && percent(name).is_ok();
+            let more = if is_percentage { format!("; for the gate write --gate={name}") } else { String::new() };
+            problems.push(format!("{problem}{more}"));
+        }
+        for (later, run) in runs.iter().enumerate() {
+            let Some(report) = run.report() else { continue };
+            let same = runs[..later].iter().find(|it| it.report().is_some_and(|it| is_same(it, report)));
+            if let Some(earlier) = same {
+                problems.push(format!("{}: is the run of {}; give another run", run.name, earlier.name));
+            }
+        }
+        problems
+    }
+
+    /// A failure with the exit code that the flags give it.
+    pub fn failure(&self, exit: ExitCode, problems: Vec<String>) -> Failure {
+        Failure { code: if self.gate.is_some() { GATE_ERROR } else { exit.code() }, problems }
+    }
+
+    /// Writes the files.
+    fn write(&self, comparison: &Comparison) -> Result<(), Failure> {
+        let storage = |path: &Path, error: io::Error| {
+            let problem =
+                format!("cannot write {} ({error}); let the user of this process write there", path.display());
+            self.failure(ExitCode::Storage, vec![problem])
+        };
+        if let Some(path) = &self.html {
+            // A defect of this program, as its message says.
+            let page = page::comparison::render(comparison)
+                .map_err(|error| self.failure(ExitCode::Failed, vec![error.to_string()]))?;
+            write_whole(path, |file| file.write_all(page.as_bytes())).map_err(|it| storage(path, it))?;
+        }
+        if let Some(path) = &self.markdown {
+            write_whole(path, |file| file.write_all(markdown(comparison).as_bytes()))
+                .map_err(|it| storage(path, it))?;
+        }
+        if let Some(path) = &self.json {
+            let write = |file: &mut dyn Write| {
+                serde_json::to_writer_pretty(&mut *file, comparison)?;
+                file.write_all(b"\n")
+            };
+            write_whole(path, |file| write(file)).map_err(|it| storage(path, it))?;
+        }
+        Ok(())
+    }
+}
+
+fn number_of_runs(found: usize) -> String {
+    format!("the number of runs is {found}; give 2 to {MOST_RUNS}, the base first")
+}
+
+fn is_same(one: &ReportDocument, other: &ReportDocument) -> bool {
+    one.run == other.run && one.started == other.started
+}
