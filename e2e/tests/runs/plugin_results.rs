@@ -101,7 +101,8 @@ async fn the_plugin_says_why_there_are_no_results() -> anyhow::Result<()> {
     namespace.shell_on_claim("results", "rm -r /data/*").await?;
     let gone = said(&[]).await?;
     // The kubelet makes the folder anew to mount it.
-    ensure!(gone.contains("has no files"), "{gone}");
+    ensure!(gone.contains("the results of chat are gone: folder chat-"), "{gone}");
+    ensure!(gone.contains("on claim results was deleted or moved after the run had ended"), "{gone}");
     no_pod_is_left(&namespace).await
 }
 

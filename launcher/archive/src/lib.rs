@@ -14,6 +14,9 @@ mod write;
 pub use read::{Received, UnpackError, unpack};
 pub use write::{ArchiveError, Written, write};
 
+/// What the message of [`ArchiveError::Empty`] says of the folder: the plugin of kubectl, which has the message alone, knows it by this.
+pub const NO_FILES: &str = "has no files";
+
 /// The first line of `contents.txt`: the format of the stream.
 const FORMAT: &str = "benchwright-archive 1";
 /// The name of the first entry.

@@ -10,7 +10,7 @@ use std::{
 use crds::hex;
 use sha2::{Digest as _, Sha256};
 
-use crate::{CHECKSUMS, CHUNK, CONTENTS, FILES, FORMAT, MAX_FILES, name};
+use crate::{CHECKSUMS, CHUNK, CONTENTS, FILES, FORMAT, MAX_FILES, NO_FILES, name};
 
 /// What a stream holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub enum ArchiveError {
         source: io::Error,
     },
     /// The folder has no file.
-    #[error("{path} has no files; give the results folder of a finished run", path = .0.display())]
+    #[error("{path} {NO_FILES}; give the results folder of a finished run", path = .0.display())]
     Empty(PathBuf),
     /// The folder has more files than a results folder.
     #[error("{path} has more than {MAX_FILES} files; give the results folder of one run", path = .0.display())]
@@ -78,13 +78,13 @@ pub fn write(folder: &Path, only: &[String], out: impl Write) -> Result<Written,
     let mut written = Written::default();
     let mut sources = Vec::new();
     collect(folder, "", &mut sources, &mut written.left_out)?;
+    if sources.is_empty() {
+        return Err(ArchiveError::Empty(folder.to_owned()));
+    }
     if let Some(missing) = only.iter().find(|name| !sources.iter().any(|it| it.name == **name)) {
         return Err(ArchiveError::Missing { folder: folder.to_owned(), name: missing.clone() });
     }
     sources.retain(|it| only.is_empty() || only.contains(&it.name));
-    if sources.is_empty() {
-        return Err(ArchiveError::Empty(folder.to_owned()));
-    }
     let mut out = tar::Builder::new(out);
     let lines = sources.iter().map(|it| format!("{} {}\n", it.bytes, it.name));
     let contents: String = std::iter::once(format!("{FORMAT}\n")).chain(lines).collect();

@@ -92,7 +92,7 @@ async fn copy_by(
     *made = Made::Yes;
     say(format_args!("pod {name} created in namespace {namespace}: it reads claim {}", source.claim));
     start::wait(connection, name).await?;
-    stream::receive(connection, name, only, folder).await
+    stream::receive(connection, source, name, only, folder).await
 }
 
 /// Deletes the pod. An error is printed: the copy is complete, or has failed for another reason.

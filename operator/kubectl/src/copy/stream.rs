@@ -24,6 +24,7 @@ use tokio::{
 use super::{
     folder::Partial,
     pod::{CONTAINER, MOUNT, PROGRAM},
+    source::Source,
 };
 use crate::{
     connection::Connection,
@@ -56,6 +57,7 @@ struct Stalled;
 /// Receives the files with these names, or all, into a folder. If it is dropped, the thread that fills the folder deletes it.
 pub(super) async fn receive(
     connection: &Connection,
+    source: &Source,
     pod: &str,
     only: &[&str],
     folder: Partial,
@@ -98,7 +100,7 @@ pub(super) async fn receive(
             Span(connection.request_timeout)
         )));
     };
-    let received = received.map_err(|it| failed(it, status.as_ref(), &said))?;
+    let received = received.map_err(|it| failed(it, status.as_ref(), &said, source, &connection.namespace))?;
     if let Some(status) = status.filter(|it| !is_success(it)) {
         let message = status.message.unwrap_or_default();
         return Err(Failure::error(format!(
@@ -182,7 +184,7 @@ fn refused(connection: &Connection, pod: &str, error: &kube::Error) -> Failure {
 }
 
 /// Why the stream is not what it should be: what the command said, or else what the reader found.
-fn failed(error: UnpackError, status: Option<&Status>, said: &str) -> Failure {
+fn failed(error: UnpackError, status: Option<&Status>, said: &str, source: &Source, namespace: &str) -> Failure {
     let ended_badly = status.is_some_and(|it| !is_success(it));
     Failure::error(match &error {
         UnpackError::Write { source, .. } => {
@@ -194,12 +196,24 @@ fn failed(error: UnpackError, status: Option<&Status>, said: &str) -> Failure {
             };
             format!("{error}; {room}")
         }
+        // The kubelet makes a folder that is missing anew, to mount it.
+        _ if ended_badly && said.contains(archive::NO_FILES) => gone(source, namespace),
         _ if ended_badly || !said.is_empty() => {
             let message = status.and_then(|it| it.message.as_deref()).map(one_line).unwrap_or_default();
             format!("`benchwright archive` failed: {message}{}; {error}", last_line(said))
         }
         _ => format!("{error}; try again"),
     })
+}
+
+/// What to do where the folder of a run was deleted.
+fn gone(source: &Source, namespace: &str) -> String {
+    let Source { run, claim, folder, .. } = source;
+    format!(
+        "the results of {run} are gone: folder {folder} on claim {claim} was deleted or moved after the run had ended; bring it back from a \
+         backup of the claim, or run it again by `kubectl benchwright rerun {run} -n {namespace}`; the status still has its figures: \
+         `kubectl benchwright gate {run} -n {namespace}`"
+    )
 }
 
 fn is_success(status: &Status) -> bool {

@@ -173,6 +173,16 @@ async fn a_stream_that_is_not_whole_leaves_nothing() {
             vec![Sent::Stderr("benchwright: cannot read /results\n".into()), Sent::End(Some("exit code 10".into()))],
             "`benchwright archive` failed: exit code 10: benchwright: cannot read /results",
         ),
+        // As the launcher's image says it.
+        (
+            vec![
+                Sent::Stderr(format!("benchwright: {}\n", archive::ArchiveError::Empty("/results".into()))),
+                Sent::End(Some("command terminated with exit code 10".into())),
+            ],
+            "the results of chat are gone: folder chat-2db482-a1 on claim results was deleted or moved after the run had ended; bring it back \
+             from a backup of the claim, or run it again by `kubectl benchwright rerun chat -n bench`; the status still has its figures: \
+             `kubectl benchwright gate chat -n bench`",
+        ),
         (
             vec![Sent::Stdout(stream), Sent::End(Some("exit code 12".into()))],
             "`benchwright archive` failed: exit code 12",
