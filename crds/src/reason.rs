@@ -76,6 +76,8 @@ words! {
         TargetNotReady,
         /// The launcher sends the load.
         Measuring,
+        /// The launcher has prepared everything and waits for a person: `spec.launcher.debug` is true.
+        Debugging,
         /// The Job has ended and the operator reads the result.
         ReadingResult,
         /// A user cancelled the run, and the launcher drains.

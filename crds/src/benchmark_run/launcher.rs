@@ -30,6 +30,11 @@ pub struct Launcher {
     #[serde(default, skip_serializing_if = "is_default")]
     pub scheduling: Scheduling,
 
+    /// True: prepare everything, and then wait for a person instead of sending the load, until the run is cancelled or its runSeconds
+    /// have passed. The status and the log say how to send it by hand.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub debug: bool,
+
     /// Labels of the pod, beside those of Benchwright.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 32, "additionalProperties" = bounded_text(63))))]

@@ -149,6 +149,9 @@ pub struct ResolvedRun {
     /// to a shared claim. These are attempts whose Job the operator saw complete, and whose result was lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finished_attempts: Vec<u32>,
+    /// Whether the launcher prepares everything and then waits for a person, in place of the load.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub debug: bool,
     /// The longest that issuing and draining may take together.
     pub run_deadline: Span,
     /// How long to drain and to write the report after a signal to stop.
@@ -244,6 +247,7 @@ pub fn resolve(
         validity,
         slo,
         finished_attempts: Vec::new(),
+        debug: spec.launcher.debug,
         run_deadline: seconds(effective.execution.deadlines.run_seconds),
         grace_period: seconds(effective.execution.grace_period_seconds),
     })

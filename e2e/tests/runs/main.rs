@@ -2,6 +2,7 @@
 
 mod admission;
 mod cancel;
+mod debug;
 mod documents;
 mod failures;
 mod forgery;

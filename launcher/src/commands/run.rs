@@ -24,6 +24,9 @@ pub(crate) struct RunArgs {
     /// Write no results folder
     #[arg(long, conflicts_with = "results")]
     no_results: bool,
+    /// In the pod of a run with spec.launcher.debug: send the load by hand, while the launcher waits; may be repeated
+    #[arg(long, conflicts_with_all = ["file", "url", "simulator", "profile"])]
+    now: bool,
     /// Number of threads that issue the load [default: one for each core, at most 8; one fewer with an embedded simulator]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
@@ -58,6 +61,7 @@ pub(crate) fn run(args: &RunArgs) -> u8 {
         local: LocalOptions { repeat: args.repeat, ..args.input.options() },
         results: args.results.clone(),
         no_results: args.no_results,
+        now: args.now,
         threads: args.threads.map(usize::from),
         gate: args.gate,
         baseline: args.baseline.clone(),

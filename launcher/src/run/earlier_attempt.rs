@@ -13,7 +13,7 @@ use crate::input::Input;
 /// had, or nothing is kept. Only attempts that the operator names are looked for: others may write to the claim. A series is measured anew, because each of its runs would have to be looked at.
 pub(super) fn find(input: &Input, options: &RunOptions) -> Option<Envelope> {
     let run = &input.run;
-    if !options.in_pod() || !run.store_results || options.no_results || run.repeat > 1 {
+    if !options.in_pod() || options.now || !run.store_results || options.no_results || run.repeat > 1 {
         return None;
     }
     let root = options.results();

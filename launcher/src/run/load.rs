@@ -22,7 +22,7 @@ use super::{
 use crate::input::Input;
 use analysis::TargetIdentity;
 use engine::{
-    issue::{self, Files, LoadError, LoadOrder, LoadResult, Progress},
+    issue::{self, Files, LoadError, LoadOrder, LoadResult, PreparedLoad, Progress},
     recorder::Keep,
     requests::Seeds,
 };
@@ -34,6 +34,13 @@ pub(super) struct Setup<'a, 's> {
     pub(super) process: &'a Process,
     pub(super) store: &'s Store,
     pub(super) keep: Keep,
+}
+
+/// A load that could begin.
+pub(super) struct Prepared {
+    pub(super) model: String,
+    /// Requests whose number is known, and the stages whose number is not; `None` for LoadGen tests.
+    pub(super) requests: Option<(u64, u64)>,
 }
 
 /// The load that was issued, on which target, and the files that it read.
@@ -91,29 +98,57 @@ impl<'a> Setup<'a, '_> {
         workload: &Workload,
         show_forecast: ShowForecast,
     ) -> Result<LoadResult, Failure> {
-        let Setup { input, options, process, store, keep } = *self;
+        let Setup { options, process, .. } = *self;
         let progress = Arc::new(Progress::default());
         process.run_status.begin_load(Arc::clone(&progress), &workload.stages);
         let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
-        let seeds = Seeds { run: input.run.seed, prompt_salt: &input.run.prompt_salt };
-        let threads = options.threads(&input.run.endpoint);
+        let prepared = self.planned(ready, files, workload, &progress)?;
+        let watcher = Watcher::start(progress, workload.clone(), show_forecast, plain);
+        let load = prepared.run();
+        watcher.end();
+        load.map_err(not_issued)
+    }
+}
+
+impl<'a> Setup<'a, '_> {
+    /// Does all that comes before the load: reads the files, waits for the target, and plans the requests. Sends none but the
+    /// readiness probe's.
+    pub(super) fn prepare(&self) -> Result<Prepared, Failure> {
+        let Setup { input, options, process, .. } = *self;
+        let Sources { files, secrets } = process.sources(input, options)?;
+        let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
+        let ready = ready::wait(input, secrets, &base_url, &process.resolver, &process.stop)?;
+        // LoadGen tests may search their rate first, and are planned with it.
+        let planned = match &input.workload.loadgen {
+            Some(_) => None,
+            None => Some(self.planned(&ready, files, &input.workload, &Arc::default())?),
+        };
+        let requests = planned.map(|it| (it.requests(), it.undecided_stages()));
+        Ok(Prepared { model: ready.model, requests })
+    }
+
+    fn planned<'l>(
+        &'l self,
+        ready: &'l Ready,
+        files: &'l Files,
+        workload: &'l Workload,
+        progress: &Arc<Progress>,
+    ) -> Result<PreparedLoad<'l>, Failure> {
+        let Setup { input, options, process, store, keep } = *self;
         let prepared = issue::prepare(LoadOrder {
             workload,
             files,
             model: &ready.model,
             target: &ready.target,
-            seeds,
+            seeds: Seeds { run: input.run.seed, prompt_salt: &input.run.prompt_salt },
             keep,
-            threads,
+            threads: options.threads(&input.run.endpoint),
             stop: &process.stop,
-            progress: Arc::clone(&progress),
+            progress: Arc::clone(progress),
         });
         let prepared = prepared.map_err(not_issued)?;
         store.check_rows(input, workload, prepared.requests(), prepared.undecided_stages())?;
-        let watcher = Watcher::start(progress, workload.clone(), show_forecast, plain);
-        let load = prepared.run();
-        watcher.end();
-        load.map_err(not_issued)
+        Ok(prepared)
     }
 }
 

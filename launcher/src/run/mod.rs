@@ -1,6 +1,7 @@
 //! One benchmark from start to report: reads the input, waits for the target, issues the load, analyses and writes.
 
 mod baseline;
+mod debug;
 mod earlier_attempt;
 mod egress;
 mod forecast;
@@ -45,7 +46,7 @@ use store::{Place, Store};
 
 /// Runs one benchmark and returns the exit code. Results go to stdout, everything else to stderr.
 pub fn run(options: &RunOptions) -> u8 {
-    let (input, baseline) = match read_input(options) {
+    let (mut input, baseline) = match read_input(options) {
         Ok(read) => read,
         Err(error) => {
             print_error(&error);
@@ -55,6 +56,14 @@ pub fn run(options: &RunOptions) -> u8 {
             return outcome::exit_status(&Err(Failure::configuration(error.to_string())), options.gate);
         }
     };
+    if options.now {
+        if let Err(failure) = debug::by_hand(&mut input, options) {
+            print_error(&failure.message);
+            return outcome::exit_status(&Err(failure), options.gate);
+        }
+    } else if input.run.debug && options.in_pod() {
+        return debug::wait(&input, options);
+    }
     if let Some(envelope) = earlier_attempt::find(&input, options) {
         let outcome = envelope.core.outcome;
         leave_message(options, || envelope);

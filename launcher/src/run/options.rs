@@ -23,6 +23,8 @@ pub struct RunOptions {
     pub results: Option<PathBuf>,
     /// Write no results folder.
     pub no_results: bool,
+    /// In the pod of a run with `spec.launcher.debug`: send the load, in place of waiting for a person.
+    pub now: bool,
     /// Threads that issue the load.
     pub threads: Option<usize>,
     /// Whether the exit code tells a pipeline the outcome.
@@ -50,11 +52,13 @@ impl RunOptions {
     }
 
     pub(super) fn status_port(&self) -> Option<u16> {
-        self.status_port.or(self.in_pod().then_some(STATUS_PORT))
+        self.status_port.or((self.in_pod() && !self.now).then_some(STATUS_PORT))
     }
 
     pub(super) fn termination_log(&self) -> Option<PathBuf> {
-        self.termination_log.clone().or_else(|| self.in_pod().then(|| POD_TERMINATION_LOG.into()))
+        // A process that a person started must not speak for the launcher of the pod.
+        let own = self.in_pod() && !self.now;
+        self.termination_log.clone().or_else(|| own.then(|| POD_TERMINATION_LOG.into()))
     }
 
     pub(super) fn results(&self) -> PathBuf {

@@ -5,6 +5,7 @@ use std::{error::Error, fs, io, path::Path};
 use crds::{
     ExitCode, LauncherReason, Outcome,
     envelope::{Core, Envelope},
+    units::Span,
     wording::with_causes,
 };
 use rustix::io::Errno;
@@ -119,6 +120,21 @@ impl Failure {
             status_message: None,
             measured: None,
         }
+    }
+
+    /// A signal ended the wait of `spec.launcher.debug`.
+    pub(super) fn cancelled_in_debug() -> Self {
+        let message = "ended by a signal; nothing was sent, as spec.launcher.debug says".into();
+        Failure { message, ..Failure::cancelled() }
+    }
+
+    /// The time of the wait of `spec.launcher.debug` has passed.
+    pub(super) fn not_debugged_in_time(limit: Span) -> Self {
+        let message = format!(
+            "the launcher waited for a person for {limit} and sent nothing, as spec.launcher.debug says; raise execution.deadlines.runSeconds, or \
+             create the run without debug"
+        );
+        Failure { message, ..Failure::deadline_before() }
     }
 
     pub(super) fn cancelled() -> Self {

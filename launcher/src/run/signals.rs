@@ -110,6 +110,19 @@ pub(super) fn until_stopped<T: Send + 'static>(
     }
 }
 
+/// Waits for a stop, at most for a time. Returns whether there was one.
+pub(super) fn wait_for_stop(stop: &Stop, most: Duration) -> Result<bool, Failure> {
+    let cannot = |source| Failure::system(&LoadError::System { what: "waiting", source });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+    Ok(runtime.block_on(async {
+        let mut stopped = stop.watch();
+        tokio::select! {
+            _ = stopped.wait_for(|state| *state != StopState::Run) => true,
+            () = tokio::time::sleep(most) => false,
+        }
+    }))
+}
+
 /// The run's deadline. The load drains when it passes, and is aborted when draining takes longer than the grace period.
 pub(super) struct Deadline(mpsc::Sender<()>);
 

@@ -36,14 +36,18 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The place of a run: in a pod under the name of the attempt's Job, which no other run has; `<time>-<run>` elsewhere. What killed
+    /// The place of a run: in a pod under the name of the attempt's Job, which no other run has, and by hand with the time behind it;
+    /// `<time>-<run>` elsewhere. What killed
     /// launchers left there is deleted. `None` where no folder is wanted.
     pub(super) fn new(run: &ResolvedRun, options: &RunOptions, now: Timestamp) -> Option<Place> {
         if !run.store_results || options.no_results {
             return None;
         }
         let (root, run) = (options.results(), &run.run);
-        let name = if options.in_pod() {
+        let name = if options.now {
+            let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
+            format!("{}-{time}", run.attempt_name())
+        } else if options.in_pod() {
             // On the claim lie the folders of other runs too, whose launchers may live on other nodes.
             let names: Vec<String> = earlier_attempts(run).map(|it| it.attempt_name()).collect();
             partial::sweep(&root, Leftovers::Named(&names));
@@ -54,6 +58,11 @@ impl Place {
             format!("{time}-{}", run.name)
         };
         Some(Place { root, name, local: !options.in_pod() })
+    }
+
+    /// The folder of the results.
+    pub(super) fn path(&self) -> PathBuf {
+        self.root.join(&self.name)
     }
 
     /// Makes the folder of a series in this place. `Ok(None)` where it cannot be made and need not.

@@ -38,6 +38,8 @@ pub(crate) struct RunStatus(Arc<State>);
 struct State {
     commit: &'static str,
     measuring: AtomicBool,
+    /// All is prepared, and the launcher waits for a person in place of a load.
+    waiting: AtomicBool,
     /// The load that was issued last. LoadGen tests have trials, each of which is a load.
     load: Mutex<Option<LiveLoad>>,
 }
@@ -52,6 +54,11 @@ impl RunStatus {
         self.0.measuring.store(measuring, Ordering::Relaxed);
     }
 
+    /// All is prepared. To the operator this is the same as a load: no deadline of the start runs any more.
+    pub(crate) fn set_waiting(&self) {
+        self.0.waiting.store(true, Ordering::Relaxed);
+    }
+
     /// A load begins, and updates `progress` from now on.
     pub(crate) fn begin_load(&self, progress: Arc<Progress>, stages: &[Stage]) {
         let load = LiveLoad::new(progress, stages.iter().map(|it| it.name.clone()).collect());
@@ -62,6 +69,9 @@ impl RunStatus {
         let is_measuring = self.0.measuring.load(Ordering::Relaxed);
         let (status, text) = match (path, is_measuring) {
             ("/ready", true) => (StatusCode::OK, "measuring\n".to_owned()),
+            ("/ready", false) if self.0.waiting.load(Ordering::Relaxed) => {
+                (StatusCode::OK, "prepared, and waits\n".to_owned())
+            }
             ("/ready", false) => (StatusCode::SERVICE_UNAVAILABLE, "not measuring\n".to_owned()),
             ("/metrics", _) => {
                 let load = self.0.load.lock().unwrap_or_else(PoisonError::into_inner);

@@ -87,10 +87,16 @@ impl Pod {
 
     /// The command that runs the mounted input.
     pub fn command(&self) -> Command {
+        self.command_with(&["--status-port", "0"])
+    }
+
+    /// The same with other flags, and without a port of its status.
+    pub fn command_with(&self, more: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_benchwright"));
         command
-            .args(["run", "--status-port", "0", "--mounted"])
+            .args(["run", "--mounted"])
             .arg(self.path("input"))
+            .args(more)
             .arg("--results")
             .arg(self.path("results"))
             .arg("--termination-log")

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod debug;
 mod downloads;
 mod earlier_attempt;
 mod egress;

@@ -7,10 +7,12 @@ use crds::{
     status::{Attempt, Phase},
 };
 use jiff::Timestamp;
+use kube::ResourceExt as _;
 
 use super::{
     Plan, Presence, What,
     decision::{Decision, LEEWAY_SECONDS, OFTEN, SOON, seconds_since},
+    job,
     status::NextStatus,
 };
 
@@ -115,7 +117,11 @@ impl Decision<'_> {
     }
 
     pub(super) fn running(&self, attempt: &Attempt) -> Plan {
-        let mut plan = self.status_plan(NextStatus::new(Phase::Running, Reason::Measuring, "the launcher measures"));
+        let next = match self.run.spec.launcher.debug {
+            false => NextStatus::new(Phase::Running, Reason::Measuring, "the launcher measures"),
+            true => NextStatus::new(Phase::Running, Reason::Debugging, self.by_hand(attempt)),
+        };
+        let mut plan = self.status_plan(next);
         if attempt.running_time.is_none()
             && let Some(last) = plan.status.attempts.last_mut()
         {
@@ -123,6 +129,21 @@ impl Decision<'_> {
         }
         plan.next_look = Some(OFTEN);
         plan
+    }
+
+    /// What a person may do with a launcher that waits.
+    fn by_hand(&self, attempt: &Attempt) -> String {
+        let namespace = self.run.namespace().unwrap_or_default();
+        let pod = match &self.observed.pod.name {
+            Some(pod) => pod.clone(),
+            None => format!("job/{}", attempt.job_name),
+        };
+        format!(
+            "the launcher has prepared everything and sends no load, as spec.launcher.debug says; send it by hand: kubectl exec -it -n {namespace} \
+             {pod} -c {} -- /benchwright run --now; cancel the run to end it, or it ends {} seconds after its start (execution.deadlines.runSeconds)",
+            job::CONTAINER,
+            self.effective.execution.deadlines.run_seconds
+        )
     }
 
     fn why_not_running(&self, attempt: &Attempt) -> (Reason, String) {

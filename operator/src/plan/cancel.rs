@@ -53,7 +53,9 @@ impl Decision<'_> {
 
     pub(super) fn cancelled(&self, envelope: Option<&Envelope>) -> Plan {
         let figures = envelope.is_some_and(|it| it.core.summary.is_some());
-        let message = if figures {
+        let message = if self.run.spec.launcher.debug {
+            "cancelled; the launcher sent no load, as spec.launcher.debug says"
+        } else if figures {
             "cancelled; the figures cover the requests that were due until then"
         } else {
             "cancelled, and the launcher's termination message was not seen; its results folder may hold a partial report"

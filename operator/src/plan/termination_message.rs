@@ -25,6 +25,9 @@ pub fn read(run: &BenchmarkRun, attempt: u32, ended: &Ended) -> Result<Envelope,
         Ok(envelope)
             if Some(&envelope.core.run_uid) == run.metadata.uid.as_ref() && envelope.core.attempt == attempt =>
         {
+            if run.spec.launcher.debug && envelope.core.summary.is_some() {
+                return Err(measured_by_hand());
+            }
             Ok(envelope)
         }
         Ok(_) => Err(NoResult {
@@ -34,6 +37,13 @@ pub fn read(run: &BenchmarkRun, attempt: u32, ended: &Ended) -> Result<Envelope,
         }),
         Err(error) => Err(without_envelope(ended, &error)),
     }
+}
+
+/// The launcher of a run for debugging sends no load, and so has no figures. Those that a person measured in its pod count for nothing.
+fn measured_by_hand() -> NoResult {
+    let message = "the launcher reports figures, and with spec.launcher.debug it sends no load: its image is of another release, or somebody \
+                   wrote the report by hand; create a run without debug for figures that count";
+    NoResult { reason: Reason::LauncherFailed, message: message.into() }
 }
 
 fn without_envelope(ended: &Ended, error: &EnvelopeError) -> NoResult {

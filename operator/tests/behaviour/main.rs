@@ -4,6 +4,7 @@
 
 mod cancel;
 mod conditions;
+mod debug;
 mod ending;
 mod fixture;
 mod gitops;

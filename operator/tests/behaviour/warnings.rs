@@ -20,6 +20,7 @@ fn fails_a_run(reason: Reason) -> bool {
         | Reason::PodStarting
         | Reason::TargetNotReady
         | Reason::Measuring
+        | Reason::Debugging
         | Reason::ReadingResult
         | Reason::Cancelling
         | Reason::ReadFailed

@@ -1,0 +1,118 @@
+//! [I/O] A run with `spec.launcher.debug`: all is prepared as for a load, and then the launcher waits for a person. In its pod
+//! `benchwright run --now` sends the load, in a process of its own that the operator does not listen to.
+
+use engine::stop::Stop;
+use tracing::info;
+use workload_profiles::Workload;
+
+use super::{
+    ENDED_EARLY, Failure, RunOptions, leave_message, leave_text,
+    load::Setup,
+    outcome, print_error,
+    process::Process,
+    signals,
+    store::{Place, Store},
+};
+use crate::{console, input::Input};
+
+/// How the launcher is called in its pod: the entry point of the image.
+const PROGRAM: &str = "/benchwright";
+
+/// Prepares everything, and waits until a signal comes or the deadline of the run has passed. Returns the exit code.
+pub(super) fn wait(input: &Input, options: &RunOptions) -> u8 {
+    leave_text(options, ENDED_EARLY);
+    let failure = match prepared_and_waited(input, options) {
+        Ok(true) => Failure::cancelled_in_debug(),
+        Ok(false) => Failure::not_debugged_in_time(input.run.run_deadline),
+        Err(failure) => failure,
+    };
+    print_error(&failure.message);
+    let done = Err(failure);
+    leave_message(options, || outcome::envelope(input, &done));
+    outcome::exit_status(&done, options.gate)
+}
+
+/// Whether a signal ended the wait.
+fn prepared_and_waited(input: &Input, options: &RunOptions) -> Result<bool, Failure> {
+    let process = Process::start(input, options)?;
+    let text = prepare(input, options, &process)?;
+    let (stop, run_status): (Stop, _) = (process.stop.clone(), process.run_status.clone());
+    // What was read goes: a process that a person starts needs the memory.
+    drop(process);
+    console::say(text);
+    run_status.set_waiting();
+    signals::wait_for_stop(&stop, input.run.run_deadline.0)
+}
+
+/// Does all that comes before the first request, and says what would be sent and how to send it.
+fn prepare(input: &Input, options: &RunOptions, process: &Process) -> Result<String, Failure> {
+    let now = clock::now();
+    let place = Place::new(&input.run, options, now);
+    let folder = place.as_ref().map(Place::path);
+    let store = Store::prepare(input, place, now)?;
+    let prepared = (Setup { input, options, process, store: &store, keep: store.keep(&input.run) }).prepare();
+    // Nothing is measured for it; a load by hand makes a folder of its own.
+    store.discard();
+    let prepared = prepared?;
+    let run = &input.run;
+    let target = run.endpoint.name();
+    info!(target, model = prepared.model, "the target is ready");
+    let (results, flag) = match &folder {
+        Some(folder) => (format!("{}-TIME for each", folder.display()), ""),
+        None => ("none but what --results names, which goes with the pod".to_owned(), " --results /tmp/results"),
+    };
+    // The pod's name is not known here: its Job finds it.
+    let command = format!(
+        "kubectl exec -it -n {} job/{} -c launcher -- {PROGRAM} run --now{flag}",
+        run.run.namespace,
+        run.run.attempt_name()
+    );
+    Ok(format!(
+        "all is prepared, and no load is sent: spec.launcher.debug is true\n  \
+           target:   {target}, model {}\n  \
+           load:     {}\n  \
+           input:    {}\n  \
+           results:  {results}\n  \
+           send it:  {command}\n\
+         as often as you like; the status of the run has none of these figures. The pod waits until the run is cancelled or deleted, and at most {}",
+        prepared.model,
+        load(&input.workload, prepared.requests),
+        options.input().display(),
+        run.run_deadline
+    ))
+}
+
+/// `300 requests in 2 stages: r10, r20`.
+fn load(workload: &Workload, requests: Option<(u64, u64)>) -> String {
+    let names: Vec<&str> = workload.stages.iter().map(|it| it.name.as_str()).collect();
+    let count = match requests {
+        None => "LoadGen tests".to_owned(),
+        Some((requests, 0)) => format!("{requests} requests"),
+        Some((requests, open)) => {
+            format!("{requests} requests, and those of {open} stages whose number shows as they run,")
+        }
+    };
+    let stages = if names.len() == 1 { "stage" } else { "stages" };
+    format!("{count} in {} {stages}: {}", names.len(), names.join(", "))
+}
+
+/// Makes the input that of a load which a person sends in the pod.
+///
+/// # Errors
+/// The pod's own launcher sends the load, so that another one would disturb it.
+pub(super) fn by_hand(input: &mut Input, options: &RunOptions) -> Result<(), Failure> {
+    if !input.run.debug {
+        let problem = format!(
+            "--now is given, and the run of {} is none with spec.launcher.debug: its launcher sends the load itself; leave --now out, or create a run with \
+             spec.launcher.debug: true",
+            options.input().join("run.yaml").display()
+        );
+        return Err(Failure::configuration(problem));
+    }
+    input.run.debug = false;
+    // The files of its results run the load again, and do not wait.
+    input.spec.launcher.debug = false;
+    // Where the run keeps none, the person may have named a folder.
+    input.run.store_results |= options.results.is_some();
+    Ok(())
+}
