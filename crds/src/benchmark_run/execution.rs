@@ -17,12 +17,32 @@ pub struct Execution {
     /// How long each part of an attempt may take.
     #[serde(default, skip_serializing_if = "is_default")]
     pub deadlines: Deadlines,
+    /// Sends no load, and reports the finished results folder of an earlier run that is on the claim already. Absent: the load is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Collect"))]
+    pub collect: Option<Collect>,
     /// How long the launcher has to drain and to write its report after it was asked to stop, in seconds.
     /// Default: 60.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 5, max = 3600)))]
     pub grace_period_seconds: Option<u32>,
 }
+
+/// What is reported in place of a load.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Collect {
+    /// The name of the results folder on the claim of spec.storage.pvc: that of the Job of the attempt that wrote it.
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 128), regex(pattern = "^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$"))
+    )]
+    pub folder: String,
+}
+
+/// The longest name of a folder that is collected, in bytes.
+pub const MAX_FOLDER_BYTES: usize = 128;
 
 /// Which failures start another attempt, and how many times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -28,7 +28,9 @@ use serde::{Deserialize, Serialize};
 use crate::AnyValue;
 #[cfg(feature = "kube")]
 use crate::status::BenchmarkRunStatus;
-pub use execution::{Cancel, Cleanup, Deadlines, Execution, JobsCleanup, Retry, RetryCause, RunCleanup};
+pub use execution::{
+    Cancel, Cleanup, Collect, Deadlines, Execution, JobsCleanup, MAX_FOLDER_BYTES, Retry, RetryCause, RunCleanup,
+};
 pub use files::{ClaimRef, ProfileFile, is_object_name};
 pub use hardware::Hardware;
 pub use launcher::{Launcher, MAX_RESOURCE_NAME, MAX_RESOURCES, RESERVED_LABELS, Resources, Scheduling, Toleration};

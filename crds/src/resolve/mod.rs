@@ -2,6 +2,7 @@
 //! launcher gets as `run.yaml`. The only place that checks a field of the spec; [`effective`] is the only one that fills in
 //! defaults.
 
+mod collect;
 pub mod effective;
 pub mod egress;
 mod files;
@@ -149,6 +150,9 @@ pub struct ResolvedRun {
     /// to a shared claim. These are attempts whose Job the operator saw complete, and whose result was lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finished_attempts: Vec<u32>,
+    /// The results folder on the claim that is reported in place of a load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collect: Option<String>,
     /// Whether the launcher prepares everything and then waits for a person, in place of the load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub debug: bool,
@@ -217,6 +221,7 @@ pub fn resolve(
         errors.add("spec.storage", "has both pvc and none; keep one of them");
     }
     let validity = validity::bounds(&effective.validity, &mut errors);
+    let collect = collect::folder(spec, &mut errors);
     let slo = slo::slo(spec, !identity.namespace.is_empty(), &mut errors);
     check_times(&effective, &mut errors);
     check_resource_names(spec, &mut errors);
@@ -247,6 +252,7 @@ pub fn resolve(
         validity,
         slo,
         finished_attempts: Vec::new(),
+        collect,
         debug: spec.launcher.debug,
         run_deadline: seconds(effective.execution.deadlines.run_seconds),
         grace_period: seconds(effective.execution.grace_period_seconds),

@@ -26,6 +26,32 @@ fn prompts_are_those_of_the_run_and_attempt_unless_a_salt_is_given() {
 }
 
 #[test]
+fn a_folder_is_collected_from_a_claim_in_place_of_one_load() {
+    let collect = |folder: &str, more: &str| {
+        check("", &format!("{{target: {{simulator: {{}}}}, execution: {{collect: {{folder: \"{folder}\"}}}}{more}}}"))
+    };
+    assert_eq!(collect("chat-2db482-a1", "").unwrap().collect.as_deref(), Some("chat-2db482-a1"));
+    for wrong in ["", "../a", "a/b", ".a", "a.partial", "-a", "a-", &"a".repeat(129)] {
+        let errors = collect(wrong, "").unwrap_err();
+        assert!(
+            errors.len() == 1 && errors[0].starts_with("spec.execution.collect.folder: is "),
+            "{wrong}: {errors:?}"
+        );
+    }
+    for (more, part) in [
+        (", storage: {none: {}}", "reads a folder on a claim"),
+        (", repeat: 2", "spec.repeat asks for several runs"),
+        (", launcher: {debug: true}", "spec.launcher.debug could wait"),
+    ] {
+        let errors = collect("a", more).unwrap_err();
+        assert!(
+            errors.len() == 1 && errors[0].starts_with("spec.execution.collect: ") && errors[0].contains(part),
+            "{errors:?}"
+        );
+    }
+}
+
+#[test]
 fn an_empty_spec_with_a_simulator_gets_every_default() {
     let run = check("", "target: {simulator: {}}").unwrap();
     assert_eq!(run.endpoint, Endpoint::Simulator(SimulatorPreset::Gpu));

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// What a text of each pattern is, for people. A test holds the list against the schema.
-pub(super) const PATTERNS: [(&str, &str); 13] = [
+pub(super) const PATTERNS: [(&str, &str); 14] = [
     (r"^[-._a-zA-Z0-9]+$", "write a key of letters, digits, dashes, dots and underscores, such as token"),
     (
         r"^[a-z]([-a-z0-9]*[a-z0-9])?$",
@@ -18,6 +18,10 @@ pub(super) const PATTERNS: [(&str, &str); 13] = [
     ),
     (r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", "write a name of letters a-z, digits, dashes and dots, such as workload-pvc"),
     (r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "write a name of letters a-z, digits and dashes, such as llm-d"),
+    (
+        r"^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$",
+        "write the name of a results folder, that of the Job that wrote it, such as chat-2db482-a1",
+    ),
     (r"^/[^\s?#]*$", "write a path that begins with a slash and has no blank, query or fragment, such as /llm"),
     (URL, "write a URL such as http://gateway.llm-d:80"),
     (r"^(Equal|Exists)$", "choose one of Equal and Exists"),

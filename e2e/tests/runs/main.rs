@@ -2,6 +2,7 @@
 
 mod admission;
 mod cancel;
+mod collect;
 mod debug;
 mod documents;
 mod failures;

@@ -111,6 +111,19 @@ impl BaselineReport {
     }
 }
 
+impl BaselineReport {
+    /// The names of the stages, in their order.
+    pub fn stages(&self) -> Vec<&str> {
+        self.0.stages.iter().map(|it| it.name.as_str()).collect()
+    }
+
+    /// Those of the stages of which a request ended: a stage that is a warm-up as a whole has no figures.
+    pub fn measured_stages(&self) -> Vec<&str> {
+        let measured = self.0.stages.iter().filter(|it| it.figures.succeeded + it.figures.failed > 0);
+        measured.map(|it| it.name.as_str()).collect()
+    }
+}
+
 impl Source for BaselineReport {
     fn model(&self) -> Option<&str> {
         self.0.model.as_deref()

@@ -1,5 +1,6 @@
 //! [I/O] The termination message in the results folder of an attempt. A later attempt of the same run that finds a finished folder
-//! reports its figures again, and sends no load: the pod of the earlier attempt was lost after it had finished.
+//! reports its figures again, and sends no load: the pod of the earlier attempt was lost after it had finished. A run that collects a
+//! folder does the same with that of any run.
 
 use std::{
     fs::File,
@@ -8,7 +9,8 @@ use std::{
 };
 
 use crds::{
-    envelope::{ArtifactRef, Envelope, MAX_BYTES},
+    Outcome,
+    envelope::{ArtifactRef, Core, Envelope, MAX_BYTES},
     hex,
     resolve::RunIdentity,
 };
@@ -44,15 +46,8 @@ pub fn write_message(folder: &mut Folder, run: &RunIdentity, analysis: &Analysis
 /// # Errors
 /// Why the folder is not used; `NotFound`: there is none.
 pub fn read(root: &Path, run: &RunIdentity, profile_text: &str) -> io::Result<Envelope> {
-    // A link may lead anywhere.
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
-    let folder = open(root.join(run.attempt_name()), flags, Mode::empty())?;
-    if statat(&folder, "repeats.json", AtFlags::SYMLINK_NOFOLLOW).is_ok() {
-        return Err(unused("it holds a series of runs, which is measured anew"));
-    }
-    let message = bounded(&folder, MESSAGE_FILE_NAME, MAX_BYTES as u64)?;
-    let message = String::from_utf8(message).map_err(|_| unused("its termination message is damaged"))?;
-    let envelope = Envelope::parse(&message).map_err(|error| unused(&error.to_string()))?;
+    let folder = folder_of(root, &run.attempt_name())?;
+    let envelope = message(&folder)?;
     let core = &envelope.core;
     if core.run_uid != run.uid || core.attempt != run.attempt {
         return Err(unused("its termination message names another run or attempt"));
@@ -63,14 +58,57 @@ pub fn read(root: &Path, run: &RunIdentity, profile_text: &str) -> io::Result<En
     if bounded(&folder, "profile.yaml", MAX_FILE)? != redact::profile(profile_text).as_bytes() {
         return Err(unused("it has another profile"));
     }
+    checked_report(&folder, core)?;
+    Ok(envelope)
+}
+
+/// What a run with a finished folder of this name told, and its `report.json`. The run may be any that measured to its end.
+///
+/// # Errors
+/// Why the folder is not used; `NotFound`: there is none.
+pub fn read_any(root: &Path, name: &str) -> io::Result<(Envelope, String)> {
+    let folder = folder_of(root, name)?;
+    let envelope = match message(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(unused("it has no termination-message.txt, which a run in a cluster leaves when it has ended"));
+        }
+        read => read?,
+    };
+    let core = &envelope.core;
+    let measured = core.outcome.has_valid_figures() || core.outcome == Outcome::Invalid;
+    if !measured || core.summary.is_none() || core.partial {
+        return Err(unused(&format!("its run did not measure to its end: it is {}", core.outcome.name())));
+    }
+    let report = String::from_utf8(checked_report(&folder, core)?);
+    Ok((envelope, report.map_err(|_| unused("its report.json is no text"))?))
+}
+
+fn folder_of(root: &Path, name: &str) -> io::Result<OwnedFd> {
+    // A link may lead anywhere.
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    let folder = open(root.join(name), flags, Mode::empty())?;
+    if statat(&folder, "repeats.json", AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+        return Err(unused("it holds a series of runs"));
+    }
+    Ok(folder)
+}
+
+fn message(folder: &OwnedFd) -> io::Result<Envelope> {
+    let message = bounded(folder, MESSAGE_FILE_NAME, MAX_BYTES as u64)?;
+    let message = String::from_utf8(message).map_err(|_| unused("its termination message is damaged"))?;
+    Envelope::parse(&message).map_err(|error| unused(&error.to_string()))
+}
+
+/// The `report.json` that a termination message lists.
+fn checked_report(folder: &OwnedFd, core: &Core) -> io::Result<Vec<u8>> {
     let is_report = |it: &&ArtifactRef| it.name == REPORT_FILE_NAME;
     let report =
         core.artifacts.iter().find(is_report).ok_or_else(|| unused("its termination message lists no report"))?;
-    let found = bounded(&folder, REPORT_FILE_NAME, MAX_FILE)?;
+    let found = bounded(folder, REPORT_FILE_NAME, MAX_FILE)?;
     if hex(&Sha256::digest(&found)) != report.sha256 {
-        return Err(unused("its report.json is another one"));
+        return Err(unused("its report.json is another one than its termination message lists"));
     }
-    Ok(envelope)
+    Ok(found)
 }
 
 fn unused(why: &str) -> io::Error {

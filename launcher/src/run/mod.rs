@@ -1,6 +1,7 @@
 //! One benchmark from start to report: reads the input, waits for the target, issues the load, analyses and writes.
 
 mod baseline;
+mod collect;
 mod debug;
 mod earlier_attempt;
 mod egress;
@@ -64,6 +65,9 @@ pub fn run(options: &RunOptions) -> u8 {
     } else if input.run.debug && options.in_pod() {
         return debug::wait(&input, options);
     }
+    if let Some(folder) = &input.run.collect {
+        return report_collected(&input, collect::collect(&input, folder, baseline.as_ref(), options), options);
+    }
     if let Some(envelope) = earlier_attempt::find(&input, options) {
         let outcome = envelope.core.outcome;
         leave_message(options, || envelope);
@@ -86,6 +90,27 @@ pub fn run(options: &RunOptions) -> u8 {
         print_table(measurement, input.run.hardware.as_ref(), "");
     }
     outcome::exit_status(&done, options.gate)
+}
+
+/// Tells what a run that collects found, and returns the exit code.
+fn report_collected(input: &Input, collected: Result<Envelope, Failure>, options: &RunOptions) -> u8 {
+    match collected {
+        Ok(envelope) => {
+            let (outcome, told) =
+                (envelope.core.outcome, format!("{}: {}\n", envelope.core.outcome.name(), envelope.core.message));
+            leave_message(options, || envelope);
+            if let Err(error) = console::print(told) {
+                warn!(%error, "the outcome was not printed");
+            }
+            outcome::exit_status_of(outcome, None, options.gate)
+        }
+        Err(failure) => {
+            print_error(&failure.message);
+            let done = Err(failure);
+            leave_message(options, || outcome::envelope(input, &done));
+            outcome::exit_status(&done, options.gate)
+        }
+    }
 }
 
 /// Writes the termination message, where one is wanted.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod collect;
 mod debug;
 mod downloads;
 mod earlier_attempt;

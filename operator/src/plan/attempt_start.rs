@@ -228,7 +228,7 @@ impl Decision<'_> {
             children.push(Child::Claim(Box::new(pvc::build(self.run, pvc))));
         }
         let mut job = job::build(self.run, attempt.number, &self.effective, self.turn.settings);
-        if let Some(key) = TargetKey::of_endpoint(&input.run.endpoint, &input.run.run.namespace, self.turn.settings) {
+        if let Some(key) = TargetKey::of_input(&input.run, self.turn.settings) {
             exclusive::label(&mut job, key);
         }
         children.push(Child::Job(Box::new(job)));

@@ -217,7 +217,10 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: &NextStatus
     if reason == Reason::Debugging {
         let reached = (True, reason, "the launcher has reached the target".to_owned());
         set_condition(&mut all, generation, now, "TargetReady", reached);
-    } else if matches!(next.phase, Phase::Running | Phase::Succeeded) && reason != Reason::Restored {
+    } else if matches!(next.phase, Phase::Running | Phase::Succeeded)
+        && reason != Reason::Restored
+        && run.spec.execution.collect.is_none()
+    {
         let met = (True, Reason::Measuring, "the launcher measures or has measured the target".to_owned());
         set_condition(&mut all, generation, now, "TargetReady", met);
     }

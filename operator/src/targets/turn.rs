@@ -38,7 +38,7 @@ pub async fn ask(
     let (targets, settings) = (&context.targets, &context.settings);
     let uid = run.uid().unwrap_or_default();
     let key = match &observed.input {
-        Some(Ok(input)) => TargetKey::of_endpoint(&input.run.endpoint, &run.namespace().unwrap_or_default(), settings),
+        Some(Ok(input)) => TargetKey::of_input(&input.run, settings),
         _ => TargetKey::of_run(run, settings),
     };
     let begins = would_begin(run, observed);

@@ -123,18 +123,53 @@ impl Objectives {
         ObjectiveCounts::of(self.results.iter().map(|it| it.met))
     }
 
+    /// The objectives of a run whose figures do not count, with the reason.
+    pub fn undecided(slo: &ResolvedSlo, reason: &str) -> Objectives {
+        let results = slo.objectives.iter().map(|it| ObjectiveResult::undecided(it, None, reason.to_owned())).collect();
+        Objectives { enforcement: slo.enforcement, baseline: None, results }
+    }
+
+    /// Evaluates the objectives on the report of a finished run whose figures count. `measured`: of its stages those that have figures.
+    pub fn of_report(
+        slo: &ResolvedSlo,
+        report: &dyn Source,
+        stages: &[&str],
+        measured: &[&str],
+        baseline: Option<&dyn Source>,
+    ) -> Objectives {
+        let subject = Subject {
+            undecided: None,
+            stages: stages.to_vec(),
+            measured: measured.to_vec(),
+            source: report,
+            baseline: with_percent(slo, baseline),
+        };
+        Objectives::evaluate(slo, &subject)
+    }
+
+    fn evaluate(slo: &ResolvedSlo, subject: &Subject<'_>) -> Objectives {
+        let results = slo.objectives.iter().map(|it| evaluate(it, subject)).collect();
+        let named = slo.baseline.clone().filter(|_| subject.baseline.is_some());
+        Objectives { enforcement: slo.enforcement, baseline: named, results }
+    }
+
+    /// What they make of a valid measurement, and why; `None`: it stays valid, because they are met or only reported.
+    pub fn verdict(&self) -> Option<(Outcome, Reason)> {
+        let all = self.counts().all();
+        let (outcome, name) = match (self.enforcement, all) {
+            (Enforcement::Fail, Met::False) => (Outcome::SLOViolated, LauncherReason::SLOViolated),
+            (Enforcement::Fail, Met::Inconclusive) => (Outcome::Inconclusive, LauncherReason::SLOInconclusive),
+            (Enforcement::Fail, Met::True) | (Enforcement::Report, _) => return None,
+        };
+        Some((outcome, Reason { name, message: self.message(all) }))
+    }
+
     /// Takes them into account in the verdict on a valid measurement, unless they are only reported.
     fn apply(&self, verdict: &mut Verdict) {
-        let all = self.counts().all();
-        let (outcome, name) = match (verdict.outcome, self.enforcement, all) {
-            (Outcome::Passed, Enforcement::Fail, Met::False) => (Outcome::SLOViolated, LauncherReason::SLOViolated),
-            (Outcome::Passed, Enforcement::Fail, Met::Inconclusive) => {
-                (Outcome::Inconclusive, LauncherReason::SLOInconclusive)
-            }
-            _ => return,
-        };
-        verdict.outcome = outcome;
-        verdict.reasons = vec![Reason { name, message: self.message(all) }];
+        if let Some((outcome, reason)) = self.verdict().filter(|_| verdict.outcome == Outcome::Passed) {
+            verdict.outcome = outcome;
+            verdict.reasons = vec![reason];
+        }
     }
 
     /// The objectives that came out in one way, with their reasons.
@@ -153,9 +188,8 @@ impl Analysis {
     /// Evaluates the objectives of a run, and takes them into account in its verdict. It comes last, because a measurement that is
     /// not valid decides no objective.
     pub fn judge_objectives(&mut self, slo: &ResolvedSlo, baseline: Option<&dyn Source>) {
-        let percent = slo.baseline.as_ref().map(|it| it.max_regression_percent);
-        let baseline = baseline.zip(percent);
-        if let Some(model) = baseline.and_then(|(it, _)| it.model()).filter(|it| *it != self.model) {
+        let baseline = with_percent(slo, baseline);
+        if let Some(model) = baseline.and_then(|it| it.source.model()).filter(|it| *it != self.model) {
             let remark = format!(
                 "the baseline is of the model {}, and this run of {}: what differs may be the model, and not the server",
                 cut(model),
@@ -173,14 +207,18 @@ impl Analysis {
                 .map(|it| it.stage.name.as_str())
                 .collect(),
             source: self,
-            baseline: baseline.map(|(source, max_regression_percent)| Baseline { source, max_regression_percent }),
+            baseline,
         };
-        let results = slo.objectives.iter().map(|it| evaluate(it, &subject)).collect();
-        let named = slo.baseline.clone().filter(|_| subject.baseline.is_some());
-        let objectives = Objectives { enforcement: slo.enforcement, baseline: named, results };
+        let objectives = Objectives::evaluate(slo, &subject);
         objectives.apply(&mut self.verdict);
         self.objectives = Some(objectives);
     }
+}
+
+/// The earlier run, with how much worse a figure may be.
+fn with_percent<'a>(slo: &ResolvedSlo, source: Option<&'a dyn Source>) -> Option<Baseline<'a>> {
+    let max_regression_percent = slo.baseline.as_ref()?.max_regression_percent;
+    Some(Baseline { source: source?, max_regression_percent })
 }
 
 /// Why the figures of a run decide nothing; `None` where they count.

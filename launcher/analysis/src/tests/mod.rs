@@ -85,6 +85,7 @@ fn run() -> ResolvedRun {
         },
         slo: None,
         finished_attempts: Vec::new(),
+        collect: None,
         debug: false,
         run_deadline: Span(ms(60_000)),
         grace_period: Span(ms(5_000)),

@@ -269,6 +269,7 @@ fn run() -> ResolvedRun {
         },
         slo: None,
         finished_attempts: Vec::new(),
+        collect: None,
         debug: false,
         run_deadline: Span(ms(3_600_000)),
         grace_period: Span(ms(60_000)),

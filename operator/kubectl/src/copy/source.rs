@@ -58,9 +58,11 @@ impl Source {
             return Err(none(&format!("the launcher stored none; {why}")));
         }
         let attempt = stored_by(status).unwrap_or(last);
-        let folder = &attempt.job_name;
+        // A run that collects has the folder of another one.
+        let collected = run.spec.execution.collect.as_ref().map(|it| &it.folder);
+        let folder = collected.unwrap_or(&attempt.job_name);
         if folder.is_empty() || !folder.chars().all(|it| it.is_ascii_alphanumeric() || it == '-') {
-            return Err(none(&format!("its status names the Job {}, which is no name of a folder", quoted(folder))));
+            return Err(none(&format!("it names {}, which is no name of a folder", quoted(folder))));
         }
         let image = image.unwrap_or(&effective.launcher.image);
         if image.is_empty() {

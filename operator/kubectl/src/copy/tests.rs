@@ -57,6 +57,8 @@ fn a_run_says_where_its_results_are() {
         attempts.push(json!({"number": 2, "jobName": "chat-2db482-a2", "startTime": "2026-01-01T00:00:00Z"}));
     });
     assert_eq!(again.folder, JOB);
+    let collected = source(|it| it["spec"]["execution"] = json!({"collect": {"folder": "earlier-0a1b2c-a1"}}));
+    assert_eq!((collected.folder.as_str(), collected.job.as_str()), ("earlier-0a1b2c-a1", JOB));
 }
 
 #[test]

@@ -45,7 +45,8 @@ fn report(run: &BenchmarkRun, name: &str, found: Option<&BenchmarkRun>) -> Resul
             "which has {repeat} repeats, each with a report of its own; name a run without repeat"
         )));
     }
-    let folder = stored_folder(status).ok_or_else(|| problem("which left no results; name a run with storage.pvc"))?;
+    let folder =
+        stored_folder(earlier, status).ok_or_else(|| problem("which left no results; name a run with storage.pvc"))?;
     let own = claim(&run.spec.storage).map(|it| it.claim_name).unwrap_or_default();
     let its = status.effective_spec.as_ref().and_then(|it| it.storage.pvc.as_ref());
     match its.map(|it| it.claim_name.as_str()) {
@@ -60,10 +61,14 @@ fn report(run: &BenchmarkRun, name: &str, found: Option<&BenchmarkRun>) -> Resul
 }
 
 /// The results folder of a run. It is the name of one of its Jobs, which this operator chose: the launcher only says of which
-/// one, because an attempt may report the result of an earlier one that had ended. The last one counts if it names none of them.
-fn stored_folder(status: &BenchmarkRunStatus) -> Option<&str> {
+/// one, because an attempt may report the result of an earlier one that had ended. The last one counts if it names none of them. A run
+/// that collects has the folder that its spec names.
+fn stored_folder<'a>(run: &'a BenchmarkRun, status: &'a BenchmarkRunStatus) -> Option<&'a str> {
     let stored = status.conditions.iter().find(|it| it.kind == "ResultsStored");
     stored.filter(|it| it.status == ConditionStatus::True)?;
+    if let Some(collect) = &run.spec.execution.collect {
+        return Some(&collect.folder);
+    }
     let said = status.artifacts.iter().find_map(|it| it.uri.strip_prefix("pvc://")?.split('/').nth(1));
     let attempt = status.attempts.iter().find(|it| Some(it.job_name.as_str()) == said);
     attempt.or(status.attempts.last()).map(|it| it.job_name.as_str())

@@ -55,6 +55,14 @@ fn a_result_of_an_earlier_attempt_lies_in_the_folder_of_that_attempt() {
 }
 
 #[test]
+fn a_run_that_collected_has_the_folder_that_it_named() {
+    let mut run = earlier(|_| {});
+    run.spec.execution.collect = Some(crds::benchmark_run::Collect { folder: "first-0a1b2c-a1".into() });
+    let found = report(&later("workload-pvc"), "before", Some(&run));
+    assert_eq!(found, Ok("/results/first-0a1b2c-a1/report.json".into()));
+}
+
+#[test]
 fn a_run_that_cannot_be_compared_with_says_why_and_what_to_do() {
     let check = |found: Option<&BenchmarkRun>, claim: &str, expected: &str| {
         let error = report(&later(claim), "before", found).unwrap_err();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crds::{BenchmarkRun, Settings, benchmark_run::ServiceRef, hex, resolve::Endpoint};
+use crds::{BenchmarkRun, ResolvedRun, Settings, benchmark_run::ServiceRef, hex, resolve::Endpoint};
 use kube::ResourceExt as _;
 use sha2::{Digest as _, Sha256};
 
@@ -17,6 +17,14 @@ const BYTES: usize = 10;
 pub struct TargetKey([u8; BYTES]);
 
 impl TargetKey {
+    /// The key of what an attempt loads; `None` also for one that sends no load.
+    pub fn of_input(run: &ResolvedRun, settings: &Settings) -> Option<Self> {
+        if run.collect.is_some() {
+            return None;
+        }
+        TargetKey::of_endpoint(&run.endpoint, &run.run.namespace, settings)
+    }
+
     /// The key of an endpoint that a run of a namespace has; `None` for a simulator, which is inside of the launcher.
     pub fn of_endpoint(endpoint: &Endpoint, namespace: &str, settings: &Settings) -> Option<Self> {
         match endpoint {
@@ -26,10 +34,13 @@ impl TargetKey {
     }
 
     /// The key by the spec, or by the status where the spec names a Gateway; `None` for a simulator, and for a Gateway before
-    /// the status has its URL.
+    /// the status has its URL. None for a run that sends no load.
     pub fn of_run(run: &BenchmarkRun, settings: &Settings) -> Option<Self> {
         let namespace = run.namespace().unwrap_or_default();
         let target = &run.spec.target;
+        if run.spec.execution.collect.is_some() {
+            return None;
+        }
         if let Some(service) = &target.service_ref {
             return Some(of_service(service, &namespace, settings));
         }

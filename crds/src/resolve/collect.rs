@@ -1,0 +1,41 @@
+//! Which results folder is reported in place of a load.
+
+use super::{Errors, claim};
+use crate::{
+    benchmark_run::{BenchmarkRunSpec, MAX_FOLDER_BYTES},
+    wording::quoted,
+};
+
+const FIELD: &str = "spec.execution.collect";
+
+/// The name of the folder; `None`: the load is sent.
+pub(super) fn folder(spec: &BenchmarkRunSpec, errors: &mut Errors) -> Option<String> {
+    let folder = &spec.execution.collect.as_ref()?.folder;
+    let is_part = |it: char| it.is_ascii_alphanumeric() || it == '-';
+    let is_name = !folder.is_empty()
+        && folder.len() <= MAX_FOLDER_BYTES
+        && folder.chars().all(is_part)
+        && !folder.starts_with('-')
+        && !folder.ends_with('-');
+    if !is_name {
+        let message = format!(
+            "is {}, which is no name of a results folder; write that of the Job that wrote it (status.attempts[].jobName of its run), such as \
+             chat-2db482-a1",
+            quoted(folder)
+        );
+        errors.add(&format!("{FIELD}.folder"), &message);
+    }
+    if claim(&spec.storage).is_none() {
+        errors.add(
+            FIELD,
+            "reads a folder on a claim, and spec.storage.none has none; write storage.pvc with the claim of the folder",
+        );
+    }
+    if spec.repeat.is_some_and(|it| it > 1) {
+        errors.add(FIELD, "reports one folder, and spec.repeat asks for several runs; take one of them out");
+    }
+    if spec.launcher.debug {
+        errors.add(FIELD, "sends no load for which spec.launcher.debug could wait; take one of them out");
+    }
+    Some(folder.clone())
+}
