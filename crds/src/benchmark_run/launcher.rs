@@ -26,6 +26,12 @@ pub struct Launcher {
     #[cfg_attr(feature = "kube", schemars(with = "Resources"))]
     pub resources: Option<Resources>,
 
+    /// The service account of the pod, for its image pull secrets and for what a cluster grants by it, such as a security context
+    /// constraint. Its token is not mounted. Default: that of the namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
+    pub service_account_name: Option<String>,
+
     /// Which nodes the pod may run on.
     #[serde(default, skip_serializing_if = "is_default")]
     pub scheduling: Scheduling,

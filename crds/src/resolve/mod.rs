@@ -36,7 +36,7 @@ pub use validity::ValidityBounds;
 use crate::{
     benchmark_run::{
         Api, BenchmarkRunSpec, Harness, HttpVersion, MAX_RESOURCE_NAME, PerRequestRecords, RESERVED_LABELS,
-        ReadinessProbe, Resources,
+        ReadinessProbe, Resources, is_object_name,
     },
     units::{Seed, Span},
     wording::quoted,
@@ -226,6 +226,7 @@ pub fn resolve(
     check_times(&effective, &mut errors);
     check_resource_names(spec, &mut errors);
     check_labels(spec, &mut errors);
+    check_service_account(spec, &mut errors);
     let seconds = |count: u32| Span(Duration::from_secs(u64::from(count)));
     let prompt_salt = spec.profile.prompt_salt.clone().unwrap_or_else(|| identity.prompt_salt());
     errors.none_or(ResolvedRun {
@@ -304,6 +305,15 @@ fn check_labels(spec: &BenchmarkRunSpec, errors: &mut Errors) {
                 &format!("has {label}; labels under {prefix} are set by the operator, choose another prefix"),
             );
         }
+    }
+}
+
+/// Otherwise the Job could create no pod, and the status could not say why.
+fn check_service_account(spec: &BenchmarkRunSpec, errors: &mut Errors) {
+    let name = spec.launcher.service_account_name.as_deref().filter(|it| !it.is_empty());
+    if let Some(name) = name.filter(|it| !is_object_name(it)) {
+        let message = format!("is {}, which is no name of a service account; use a-z, 0-9, - and .", quoted(name));
+        errors.add("spec.launcher.serviceAccountName", &message);
     }
 }
 

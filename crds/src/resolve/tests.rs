@@ -26,6 +26,19 @@ fn prompts_are_those_of_the_run_and_attempt_unless_a_salt_is_given() {
 }
 
 #[test]
+fn a_service_account_has_the_name_of_an_object() {
+    let named = |name: &str| {
+        check("", &format!("{{target: {{simulator: {{}}}}, launcher: {{serviceAccountName: \"{name}\"}}}}"))
+    };
+    assert!(named("").is_ok() && named("puller-1.team").is_ok());
+    for wrong in ["Puller", "a b", "a/b", "-a"] {
+        let errors = named(wrong).unwrap_err();
+        let field = "spec.launcher.serviceAccountName: is ";
+        assert!(errors.len() == 1 && errors[0].starts_with(field), "{wrong}: {errors:?}");
+    }
+}
+
+#[test]
 fn a_folder_is_collected_from_a_claim_in_place_of_one_load() {
     let collect = |folder: &str, more: &str| {
         check("", &format!("{{target: {{simulator: {{}}}}, execution: {{collect: {{folder: \"{folder}\"}}}}{more}}}"))

@@ -91,6 +91,8 @@ fn template(
             priority_class_name: scheduling.priority_class_name.clone().filter(|it| !it.is_empty()),
             restart_policy: Some("Never".into()),
             security_context: Some(pod_security([user; 3])),
+            // For pull secrets and for what a cluster grants by it: its token stays out of the pod.
+            service_account_name: launcher.service_account_name.clone().filter(|it| !it.is_empty()),
             termination_grace_period_seconds: Some(i64::from(effective.execution.grace_period_seconds)),
             tolerations: Some(scheduling.tolerations.iter().map(Into::into).collect()),
             volumes: Some(volumes),

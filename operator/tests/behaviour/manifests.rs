@@ -24,6 +24,7 @@ launcher:
     nodeSelector: {pool: load}
     tolerations: [{key: dedicated, operator: Equal, value: load, effect: NoSchedule}, {operator: Exists, tolerationSeconds: 5}]
     priorityClassName: high
+  serviceAccountName: puller
   labels: {team: serving}
   annotations: {note: hello}
 storage: {pvc: {claimName: results, size: 5Gi, storageClassName: fast}, required: false, perRequestRecords: None}

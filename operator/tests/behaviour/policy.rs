@@ -60,6 +60,7 @@ limits:
   targetHosts: ['*.bench.svc.cluster.local', models.example.com]
   claims: [results, 'data-*']
   priorityClasses: []
+  serviceAccounts: ['pull-*']
   labels: [team]
   annotations: ['prometheus.io/*']
   maxRequestsPerSecond: 10
@@ -75,11 +76,13 @@ launcher:
   annotations: {prometheus.io/scrape: 'true', k8s.v1.cni.cncf.io/networks: storage}
   resources: {requests: {cpu: 2001m, nvidia.com/gpu: 1}, limits: {cpu: 2}}
   scheduling: {priorityClassName: high}
+  serviceAccountName: admin
 storage: {pvc: {claimName: other}}
 ";
     let expected = [
         "spec.launcher.image: is \"docker.io/evil/image\"; limits.images allows only \"registry.example/benchwright/*\"; name one",
         "spec.launcher.scheduling.priorityClassName: is \"high\"; limits.priorityClasses allows none; take it out",
+        "spec.launcher.serviceAccountName: is \"admin\"; limits.serviceAccounts allows only \"pull-*\"; name one of these",
         "spec.launcher.labels: is \"app\"; limits.labels allows only \"team\"",
         "spec.launcher.annotations: is \"k8s.v1.cni.cncf.io/networks\"; limits.annotations allows only \"prometheus.io/*\"",
         "spec.storage.pvc.claimName: is \"other\"; limits.claims allows only \"results\", \"data-*\"",
@@ -96,7 +99,7 @@ storage: {pvc: {claimName: other}}
     let allowed = "
 target: {serviceRef: {name: model}}
 profile: {files: [{claim: {claimName: data-1}}]}
-launcher: {image: 'registry.example/benchwright/launcher@sha256:00', labels: {team: a}, resources: {requests: {cpu: 500m}, limits: {memory: 4096Mi}}}
+launcher: {image: 'registry.example/benchwright/launcher@sha256:00', labels: {team: a}, serviceAccountName: pull-1, resources: {requests: {cpu: 500m}, limits: {memory: 4096Mi}}}
 storage: {pvc: {claimName: results}}
 execution: {deadlines: {runSeconds: 300}}
 ";

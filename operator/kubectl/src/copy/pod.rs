@@ -93,6 +93,7 @@ pub(super) fn build(source: &Source, name: &str, node: &str, job: FromJob, time:
             node_selector: Some(source.node_selector.clone()).filter(|it| !it.is_empty()),
             restart_policy: Some("Never".into()),
             security_context: Some(security(job.security.as_ref())),
+            service_account_name: source.service_account.clone(),
             termination_grace_period_seconds: Some(1),
             tolerations: Some(source.tolerations.iter().map(Into::into).collect::<Vec<_>>())
                 .filter(|it| !it.is_empty()),

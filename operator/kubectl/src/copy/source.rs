@@ -24,6 +24,8 @@ pub(crate) struct Source {
     /// The launcher's image, and when it is pulled.
     pub(crate) image: String,
     pub(crate) pull_policy: String,
+    /// The launcher's service account, where the run names one: the image may be pulled with its secrets.
+    pub(crate) service_account: Option<String>,
     pub(crate) node_selector: BTreeMap<String, String>,
     pub(crate) tolerations: Vec<Toleration>,
     /// The Job and the node of the attempt.
@@ -76,6 +78,7 @@ impl Source {
             folder: folder.clone(),
             image: image.to_owned(),
             pull_policy: effective.launcher.image_pull_policy.clone(),
+            service_account: run.spec.launcher.service_account_name.clone().filter(|it| !it.is_empty()),
             node_selector: run.spec.launcher.scheduling.node_selector.clone(),
             tolerations: run.spec.launcher.scheduling.tolerations.clone(),
             job: attempt.job_name.clone(),

@@ -125,6 +125,18 @@ fn the_pod_is_restricted_and_not_one_of_the_operators() {
 }
 
 #[test]
+fn the_pod_has_the_service_account_that_the_run_names_without_its_token() {
+    let build =
+        |source: &Source| pod::build(source, "chat-results-1", "", pod::FromJob::default(), Duration::from_secs(600));
+    let named = build(&source(|it| it["spec"]["launcher"] = json!({"serviceAccountName": "puller"}))).spec.unwrap();
+    assert_eq!(
+        (named.service_account_name.as_deref(), named.automount_service_account_token),
+        (Some("puller"), Some(false))
+    );
+    assert_eq!(build(&source(|_| {})).spec.unwrap().service_account_name, None);
+}
+
+#[test]
 fn the_users_of_the_pod_are_those_of_the_launchers_job() {
     // As on OpenShift, which chooses them itself.
     let job = pod::FromJob { security: Some(Default::default()), ..Default::default() };

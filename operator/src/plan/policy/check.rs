@@ -73,6 +73,8 @@ pub fn check(
             "classes of the cluster itself are never allowed; name another one",
         );
     }
+    let account = launcher.service_account_name.as_deref();
+    all.check_name("spec.launcher.serviceAccountName", account, &limits.service_accounts, "serviceAccounts");
     for key in launcher.labels.keys() {
         all.check_name("spec.launcher.labels", Some(key), &limits.labels, "labels");
     }

@@ -53,6 +53,8 @@ pub struct Limits {
     pub claims: Option<Vec<Pattern>>,
     /// The priority classes that `launcher.scheduling.priorityClassName` may name.
     pub priority_classes: Option<Vec<Pattern>>,
+    /// The service accounts that `launcher.serviceAccountName` may name.
+    pub service_accounts: Option<Vec<Pattern>>,
     /// The keys that `launcher.labels` may have.
     pub labels: Option<Vec<Pattern>>,
     /// The keys that `launcher.annotations` may have.
@@ -137,6 +139,7 @@ impl Limits {
             target_hosts,
             claims,
             priority_classes,
+            service_accounts,
             labels,
             annotations,
             max_requests_per_second,
@@ -150,6 +153,7 @@ impl Limits {
         self.target_hosts = target_hosts.or(self.target_hosts.take());
         self.claims = claims.or(self.claims.take());
         self.priority_classes = priority_classes.or(self.priority_classes.take());
+        self.service_accounts = service_accounts.or(self.service_accounts.take());
         self.labels = labels.or(self.labels.take());
         self.annotations = annotations.or(self.annotations.take());
         self.max_requests_per_second = max_requests_per_second.or(self.max_requests_per_second);
@@ -167,6 +171,7 @@ impl Limits {
             ("targetHosts", &self.target_hosts),
             ("claims", &self.claims),
             ("priorityClasses", &self.priority_classes),
+            ("serviceAccounts", &self.service_accounts),
             ("labels", &self.labels),
             ("annotations", &self.annotations),
         ] {
