@@ -10,10 +10,11 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
-    ("operator", &["crds", "workload-profiles"]),
+    ("policy", &["crds", "workload-profiles"]),
+    ("operator", &["crds", "policy", "workload-profiles"]),
     ("kubectl-benchwright", &["archive", "compare-command", "crds", "junit", "report"]),
     ("archive", &["crds"]),
     ("clock", &[]),
@@ -45,6 +46,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
             "engine",
             "loadgen",
             "page",
+            "policy",
             "report",
             "server-metrics",
             "simulator",
@@ -56,7 +58,8 @@ const ARROWS: [(&str, &[&str]); 23] = [
 ];
 
 /// Crates whose functions take values and return values, down to the last dependency.
-const PURE: [&str; 7] = ["charts", "crds", "junit", "workload-profiles", "loadgen", "statistics", "tokenizer"];
+const PURE: [&str; 8] =
+    ["charts", "crds", "junit", "policy", "workload-profiles", "loadgen", "statistics", "tokenizer"];
 
 /// Crates that use what the engine recorded, and do nothing asynchronous by themselves.
 const WITHOUT_RUNTIME: [&str; 7] =

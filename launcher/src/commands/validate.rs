@@ -1,9 +1,12 @@
 //! [I/O] `benchwright validate`: what the operator would say of the BenchmarkRuns and BenchmarkSchedules in files, for CI.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use clap::Args;
+use engine::user_file;
 use launcher::{console, input};
+use policy::Policy;
 
 #[derive(Args)]
 pub(crate) struct ValidateArgs {
@@ -13,11 +16,37 @@ pub(crate) struct ValidateArgs {
     /// Refuse a profile with a key that would be ignored or changed
     #[arg(long)]
     strict: bool,
+    /// What the administrators allow, as for the operator: its policy file, or the values of the chart, which have it under `policy`
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// The namespace of runs that name none [default: default]
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+    /// The operator's own image, which runs may name whatever the policy allows
+    #[arg(long, value_name = "IMAGE", requires = "policy")]
+    launcher_image: Option<String>,
+}
+
+/// The most bytes of a policy file: what a ConfigMap holds.
+const MAX_POLICY_BYTES: u64 = 1 << 20;
+
+fn policy(path: &Path) -> anyhow::Result<Policy> {
+    let shown = path.display();
+    let text = user_file::read_text(path, MAX_POLICY_BYTES).with_context(|| {
+        format!("--policy: cannot read {shown}; give the operator's policy, or values of its chart")
+    })?;
+    Policy::parse_file(&text).map_err(|problems| anyhow::anyhow!("--policy: {shown} cannot be used:\n{problems}"))
 }
 
 /// Whether all of them can be run.
 pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<u8> {
-    let checked = input::check_files(&args.files, args.strict);
+    let rules = input::Rules {
+        strict: args.strict,
+        namespace: args.namespace.clone(),
+        policy: args.policy.as_deref().map(policy).transpose()?.unwrap_or_default(),
+        own_image: args.launcher_image.clone().unwrap_or_default(),
+    };
+    let checked = input::check_files(&args.files, &rules);
     anyhow::ensure!(
         !checked.is_empty(),
         "none of the files has a BenchmarkRun or a BenchmarkSchedule; give the files that kubectl would apply"

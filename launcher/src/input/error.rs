@@ -72,6 +72,13 @@ pub enum InputError {
         /// One message for each field.
         problems: Vec<String>,
     },
+    /// Everything that a run asks for and may not have.
+    #[error("{path} asks for what the administrators do not allow:{}", list(.problems), path = path.display())]
+    Denied {
+        path: PathBuf,
+        /// One message for each.
+        problems: Vec<String>,
+    },
     /// All arguments of the command line that cannot be used.
     #[error("{}", .problems.join("\n"))]
     Flags {

@@ -25,7 +25,7 @@ use report::Inputs;
 pub use error::InputError;
 pub use local::{from_file, from_source};
 pub(crate) use mounted::from_folder;
-pub use validate::{CheckedRun, check_files};
+pub use validate::{CheckedRun, Rules, check_files};
 
 /// The largest input file in bytes: twice the largest inline profile, and 1 MiB for the rest.
 const MAX_FILE_BYTES: u64 = 2 * MAX_INLINE_PROFILE_BYTES as u64 + 1024 * 1024;

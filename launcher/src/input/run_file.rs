@@ -21,7 +21,7 @@ use super::{InputError, LocalOptions};
 /// The largest number of problems in one error. A file with more probably repeats one mistake.
 const MAX_LISTED: usize = 48;
 /// Where kubectl creates an object that names no namespace.
-const DEFAULT_NAMESPACE: &str = "default";
+pub(super) const DEFAULT_NAMESPACE: &str = "default";
 /// In place of a name that cannot be generated, whose problem is known already.
 const GENERATED: &str = "run";
 
@@ -128,12 +128,22 @@ impl RunFile {
         Ok((run, spec))
     }
 
-    /// Resolves the spec as the operator would.
-    pub(super) fn resolve_in_cluster(&mut self, path: &Path) -> Result<(ResolvedRun, BenchmarkRunSpec), InputError> {
+    /// Resolves the spec as the operator would, in a namespace.
+    pub(super) fn resolve_in_cluster(
+        &mut self,
+        path: &Path,
+        namespace: &str,
+        settings: &Settings,
+    ) -> Result<(ResolvedRun, BenchmarkRunSpec), InputError> {
         let spec = self.spec(path)?;
-        let identity = self.identity(self.namespace().unwrap_or(DEFAULT_NAMESPACE).to_owned());
-        let run = self.resolved(path, identity, &spec, &Settings::default())?;
+        let identity = self.identity(namespace.to_owned());
+        let run = self.resolved(path, identity, &spec, settings)?;
         Ok((run, spec))
+    }
+
+    /// What stands before a field of the run in its file: nothing, or the template of a schedule.
+    pub(super) fn within(&self) -> &'static str {
+        self.within
     }
 
     fn spec(&mut self, path: &Path) -> Result<BenchmarkRunSpec, InputError> {

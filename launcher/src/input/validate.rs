@@ -6,22 +6,39 @@ use std::{
 };
 
 use crds::{
-    any_value,
+    EffectiveSpec, Settings, any_value,
     benchmark_run::{BenchmarkRunSpec, GROUP, KIND, KeyRef, VERSION},
     benchmark_schedule,
     resolve::{ProfileSource, ResolvedRun},
     wording::quoted,
     yaml::{self, Problem},
 };
+use policy::{Policy, Violation};
 use serde_json::Value;
-use workload_profiles::{Notice, ProfileError};
+use workload_profiles::{Notice, Prepared, ProfileError, Workload};
 
-use super::{InputError, read, run_file::RunFile};
+use super::{
+    InputError, read,
+    run_file::{DEFAULT_NAMESPACE, RunFile},
+};
 
 /// The most documents of a file: each of them is read by a parser of its own.
 const MAX_DOCUMENTS: usize = 1_000;
 /// Standard input on a command line, its path, and how messages call it.
 const STDIN: (&str, &str, &str) = ("-", "/dev/stdin", "stdin");
+
+/// By what runs are judged.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// Refuses profiles with keys that would be ignored or changed.
+    pub strict: bool,
+    /// The namespace of runs that name none.
+    pub namespace: Option<String>,
+    /// What the administrators allow; absent: everything that Kubernetes allows.
+    pub policy: Policy,
+    /// The operator's own image, which runs may always name.
+    pub own_image: String,
+}
 
 /// A BenchmarkRun or a BenchmarkSchedule of a file, or a file that cannot be read.
 #[derive(Debug)]
@@ -37,8 +54,8 @@ pub struct CheckedRun {
 }
 
 /// Checks all BenchmarkRuns and BenchmarkSchedules of the files. A file may hold several documents of any kind, such as the output of kustomize; profiles are
-/// taken from the ConfigMaps among them. `strict`: refuses profiles with keys that would be ignored or changed.
-pub fn check_files(files: &[PathBuf], strict: bool) -> Vec<CheckedRun> {
+/// taken from the ConfigMaps among them.
+pub fn check_files(files: &[PathBuf], rules: &Rules) -> Vec<CheckedRun> {
     let mut objects = Objects::default();
     let mut checked = Vec::new();
     for file in files {
@@ -54,7 +71,7 @@ pub fn check_files(files: &[PathBuf], strict: bool) -> Vec<CheckedRun> {
     }
     let mut names = BTreeSet::new();
     for document in &objects.runs {
-        checked.push(objects.check(document, strict, &mut names));
+        checked.push(objects.check(document, rules, &mut names));
     }
     checked
 }
@@ -118,7 +135,7 @@ impl Objects {
     fn check(
         &self,
         Document { file, text, is_schedule }: &Document,
-        strict: bool,
+        rules: &Rules,
         names: &mut BTreeSet<(bool, Option<String>, String)>,
     ) -> CheckedRun {
         let parse = if *is_schedule { RunFile::parse_schedule } else { RunFile::parse };
@@ -134,7 +151,7 @@ impl Objects {
             run.dropped.iter().map(|it| Notice { path: it.path.clone(), message: it.message.clone() }).collect();
         let known =
             !run.is_generated() && !names.insert((*is_schedule, run.namespace().map(str::to_owned), name.clone()));
-        let error = self.refusal(file, &mut run, strict, &mut notices).err().or_else(|| {
+        let error = self.refusal(file, &mut run, rules, &mut notices).err().or_else(|| {
             let message = format!("is {}, as in a document before; give each a name of its own", quoted(&name));
             known.then(|| InputError::field(file, "metadata.name", &message))
         });
@@ -146,11 +163,22 @@ impl Objects {
         &self,
         file: &Path,
         run: &mut RunFile,
-        strict: bool,
+        rules: &Rules,
         notices: &mut Vec<Notice>,
     ) -> Result<(), InputError> {
-        let (resolved, spec) = run.resolve_in_cluster(file)?;
-        let namespace = run.namespace().map(str::to_owned);
+        let namespace = run.namespace().map(str::to_owned).or_else(|| rules.namespace.clone());
+        let judged_in = namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
+        let settings = rules.policy.settings(&Settings::default(), judged_in);
+        let (resolved, spec) = run.resolve_in_cluster(file, judged_in, &settings)?;
+        let within = run.within();
+        let denied = |workload: Option<&Workload>| {
+            let limits = rules.policy.limits(judged_in);
+            let effective = EffectiveSpec::new(&spec, &settings);
+            let found = policy::check(&limits, &rules.own_image, &spec, &effective, &resolved, workload);
+            let of_spec = |it: &Violation| if it.field.starts_with("spec") { within } else { "" };
+            let problems: Vec<String> = found.iter().map(|it| format!("{}{it}", of_spec(it))).collect();
+            if problems.is_empty() { Ok(()) } else { Err(InputError::Denied { path: file.to_owned(), problems }) }
+        };
         self.check_files_of_profile(file, &spec, namespace.as_deref(), notices)?;
         let profile_error = |cause| InputError::Profile { source_name: resolved.profile_source.clone(), cause };
         let template = match ProfileSource::from_spec(&spec) {
@@ -167,19 +195,19 @@ impl Objects {
                     }
                     None => {
                         notices.push(not_given("spec.profile.configMapRef", &key));
-                        return Ok(());
+                        return denied(None);
                     }
                 }
             }
         };
         let prepared = prepare(&resolved, &spec, &template)
             .map_err(|cause| run.error_of_spec(file, &cause).unwrap_or_else(|| profile_error(cause)))?;
-        if strict && !prepared.is_empty() {
-            let notices = prepared.iter().map(ToString::to_string).collect();
+        if rules.strict && !prepared.notices.is_empty() {
+            let notices = prepared.notices.iter().map(ToString::to_string).collect();
             return Err(InputError::Strict { source_name: resolved.profile_source.clone(), notices });
         }
-        notices.extend(prepared);
-        Ok(())
+        notices.extend(prepared.notices);
+        denied(Some(&prepared.workload))
     }
 
     fn check_files_of_profile(
@@ -229,11 +257,11 @@ impl Objects {
     }
 }
 
-/// The notices of a profile that can be run.
-fn prepare(resolved: &ResolvedRun, spec: &BenchmarkRunSpec, template: &str) -> Result<Vec<Notice>, ProfileError> {
+/// The profile as it can be run.
+fn prepare(resolved: &ResolvedRun, spec: &BenchmarkRunSpec, template: &str) -> Result<Prepared, ProfileError> {
     let variables = workload_profiles::variables(resolved, &spec.profile.variables)?;
     let overrides = any_value::texts(&spec.profile.overrides);
-    Ok(workload_profiles::prepare(resolved, template, &variables, &overrides)?.notices)
+    workload_profiles::prepare(resolved, template, &variables, &overrides)
 }
 
 fn not_given(field: &str, key: &KeyRef) -> Notice {

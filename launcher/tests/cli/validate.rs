@@ -151,3 +151,77 @@ fn the_examples_for_git_can_be_run() {
     let both = "hook.yaml: after-sync: can be run\nbuilt.yaml: chat: can be run\n";
     folder.benchwright(&["validate", "hook.yaml", "built.yaml"]).assert().success().stdout(both).stderr("");
 }
+
+const POLICY: &str = "
+limits: {images: [registry.example/benchwright], maxRequestsPerSecond: 10, serviceAccounts: []}
+namespaces: [{names: [load-*], limits: {maxRequestsPerSecond: 1000, targetHosts: ['*.load-a.svc.cluster.local']}}]
+";
+
+#[test]
+fn what_the_administrators_do_not_allow_is_said_at_once() {
+    let folder = Folder::new();
+    let profile = "{data: {type: mock}, load: {type: constant, stages: [{rate: 50, duration: 5}]}}";
+    let spec = |launcher: &str| {
+        format!("target: {{serviceRef: {{name: gateway}}}}, profile: {{inline: '{profile}'}}, launcher: {{{launcher}}}")
+    };
+    folder.write("run.yaml", &run("name: chat", &spec("image: a/b, serviceAccountName: admin")));
+    folder.write("policy.yaml", POLICY);
+    folder.benchwright(&["validate", "run.yaml"]).assert().success();
+    let denied = folder.benchwright(&["validate", "run.yaml", "--policy", "policy.yaml"]).assert().code(10).stdout("");
+    let said = String::from_utf8(denied.get_output().stderr.clone()).unwrap();
+    for part in [
+        "run.yaml: chat asks for what the administrators do not allow:",
+        "spec.launcher.image: is \"a/b\"; limits.images allows only \"registry.example/benchwright\"",
+        "spec.launcher.serviceAccountName: is \"admin\"; limits.serviceAccounts allows none; take it out",
+        "is 50 requests per second; at most 10 requests per second are allowed (limits.maxRequestsPerSecond)",
+    ] {
+        assert!(said.contains(part), "{part:?} is not in {said}");
+    }
+    // The limits are those of the namespace, and so is the name of the Service.
+    folder.write("plain.yaml", &run("name: chat", &spec("image: a/b")));
+    let policy = ["--policy", "policy.yaml", "--launcher-image", "a/b"];
+    for (namespace, code) in [("load-a", 0), ("load-b", 10), ("other", 10)] {
+        let all = [&["validate", "plain.yaml", "-n", namespace][..], &policy].concat();
+        folder.benchwright(&all).assert().code(code);
+    }
+    let schedule = "apiVersion: benchwright.dev/v1alpha1\nkind: BenchmarkSchedule\nmetadata: {name: nightly}\nspec:\n  trigger: a\n  runTemplate:\n    spec: ";
+    folder.write("nightly.yaml", &format!("{schedule}{{{}}}\n", spec("serviceAccountName: admin")));
+    let template = folder.benchwright(&["validate", "nightly.yaml", "--policy", "policy.yaml"]).assert().code(10);
+    template.stderr(predicate::str::contains("spec.runTemplate.spec.launcher.serviceAccountName: is \"admin\""));
+    // Values of the chart have the policy among others.
+    folder.write("values.yaml", &format!("replicas: 1\npolicy:{}", POLICY.replace('\n', "\n  ")));
+    let values = folder.benchwright(&["validate", "run.yaml", "--policy", "values.yaml"]).assert().code(10);
+    values.stderr(predicate::eq(said));
+}
+
+#[test]
+fn without_its_profile_a_run_is_held_against_the_other_limits() {
+    let folder = Folder::new();
+    let spec =
+        "target: {simulator: {}}, profile: {configMapRef: {name: chat, key: p}}, launcher: {serviceAccountName: admin}";
+    folder.write("run.yaml", &run("name: chat", spec));
+    folder.write("policy.yaml", POLICY);
+    let denied = folder.benchwright(&["validate", "run.yaml", "--policy", "policy.yaml"]).assert().code(10);
+    let both = predicate::str::contains("ConfigMap \"chat\" is in none of the files")
+        .and(predicate::str::contains("spec.launcher.serviceAccountName: is \"admin\""));
+    denied.stderr(both);
+}
+
+#[test]
+fn a_policy_that_cannot_be_used_says_all_that_is_wrong() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &run("name: chat", "target: {simulator: {}}"));
+    for (text, part) in [
+        ("limits: {maxRequestsPerSecond: 0, maxRunSeconds: 0}", "limits.maxRunSeconds: is 0; write at least 1"),
+        ("limits: {maxRate: 3}", "maxRate"),
+        ("policy: {limits: {claims: ['a b']}}", "limits.claims[0]: is \"a b\""),
+    ] {
+        folder.write("policy.yaml", text);
+        let refused = folder.benchwright(&["validate", "run.yaml", "--policy", "policy.yaml"]).assert().code(10);
+        refused.stderr(
+            predicate::str::contains("--policy: policy.yaml cannot be used:").and(predicate::str::contains(part)),
+        );
+    }
+    let missing = folder.benchwright(&["validate", "run.yaml", "--policy", "none.yaml"]).assert().code(10);
+    missing.stderr(predicate::str::contains("--policy: cannot read none.yaml"));
+}

@@ -150,7 +150,8 @@ async fn prepare(
         }
     };
     let effective = EffectiveSpec::new(&run.spec, settings);
-    let mut violations = policy::check(limits, &settings.launcher_image, &run.spec, &effective, &input.run, &workload);
+    let mut violations =
+        policy::check(limits, &settings.launcher_image, &run.spec, &effective, &input.run, Some(&workload));
     if limits.target_hosts.is_some() {
         let namespace = run.namespace().unwrap_or_default();
         for name in policy::called_services(&run.spec, &input.run, &workload, &namespace) {

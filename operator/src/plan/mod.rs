@@ -15,7 +15,6 @@ pub mod network_policy;
 mod observed;
 pub mod policy;
 pub mod pvc;
-pub mod server;
 pub mod status;
 mod termination_message;
 mod unread;

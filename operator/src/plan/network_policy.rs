@@ -18,8 +18,9 @@ use k8s_openapi::{
     apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
 };
 use kube::ResourceExt as _;
+use policy::Server;
 
-use super::{LauncherInput, meta, server::Server};
+use super::{LauncherInput, meta};
 
 /// The port of DNS.
 const DNS_PORT: i32 = 53;

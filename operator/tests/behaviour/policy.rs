@@ -24,7 +24,7 @@ fn violations_of(policy: &str, run: &BenchmarkRun, profile: &str) -> Vec<Violati
     let resolved = input(run, 1).run;
     let workload = workload(&resolved, profile);
     let effective = EffectiveSpec::new(&run.spec, &settings());
-    check(&policy.limits("bench"), &settings().launcher_image, &run.spec, &effective, &resolved, &workload)
+    check(&policy.limits("bench"), &settings().launcher_image, &run.spec, &effective, &resolved, Some(&workload))
 }
 
 /// The beginnings of what is refused, in order.

@@ -4,9 +4,8 @@ use std::fmt;
 
 use crds::{BenchmarkRun, ResolvedRun, Settings, benchmark_run::ServiceRef, hex, resolve::Endpoint};
 use kube::ResourceExt as _;
+use policy::Server;
 use sha2::{Digest as _, Sha256};
-
-use crate::plan::server::Server;
 
 /// How many bytes of the hash are kept: enough that no two targets of a cluster share a key, and few enough for a label.
 const BYTES: usize = 10;

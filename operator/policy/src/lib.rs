@@ -1,9 +1,11 @@
 //! What the administrators of an installation allow: a file that the operator reads at its start, and that no user of the cluster's
-//! API can change. [`check`] holds a run against it; pure.
+//! API can change. [`check`] holds a run against it, in the operator and in `benchwright validate`; pure. What Services of the cluster
+//! add to that is the operator's part.
 
 mod amount;
 mod check;
 mod pattern;
+mod server;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +16,9 @@ use crds::{
 };
 use serde::Deserialize;
 
-pub use check::{Violation, alias, called_services, check, joined_services, remote_files};
+pub use check::{Violation, called_services, check, remote_files};
 pub use pattern::Pattern;
+pub use server::Server;
 
 /// The most entries of a list: each run is held against all of them.
 const MAX_ENTRIES: usize = 256;
@@ -85,6 +88,20 @@ impl Policy {
         };
         let problems: Vec<_> = policy.problems().iter().map(FieldError::to_string).collect();
         if problems.is_empty() { Ok(policy) } else { Err(problems.join("\n")) }
+    }
+
+    /// Reads a policy from its own file, or from the values of the chart, which have it under `policy`.
+    ///
+    /// # Errors
+    /// As [`Policy::parse`].
+    pub fn parse_file(text: &str) -> Result<Policy, String> {
+        let values = serde_saphyr::from_str::<serde_json::Value>(text).ok();
+        match values.as_ref().and_then(|it| it.get("policy")) {
+            // JSON is YAML.
+            Some(serde_json::Value::Null) => Ok(Policy::default()),
+            Some(policy) => Policy::parse(&policy.to_string()),
+            None => Policy::parse(text),
+        }
     }
 
     fn problems(&self) -> Vec<FieldError> {

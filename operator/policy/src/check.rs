@@ -6,16 +6,13 @@ use std::{
 };
 
 use crds::{AnyValue, BenchmarkRunSpec, EffectiveSpec, ResolvedRun, resolve::Endpoint};
-use k8s_openapi::api::core::v1::Service;
-use kube::ResourceExt as _;
 use workload_profiles::{
     Workload,
     loadgen::Scenario,
     workload::{FileSource, Load},
 };
 
-use super::{Limits, Pattern, amount::nano};
-use crate::plan::server::Server;
+use super::{Limits, Pattern, amount::nano, server::Server};
 
 /// Priority classes whose pods may evict those of the cluster itself.
 const SYSTEM: &str = "system-";
@@ -51,14 +48,15 @@ impl Violation {
     }
 }
 
-/// Everything that a run asks for and may not have. `own_image`: the operator's, which is always allowed.
+/// Everything that a run asks for and may not have. `own_image`: the operator's, which is always allowed. `workload`: `None` where the
+/// profile is not known; its load and its files are not judged then.
 pub fn check(
     limits: &Limits,
     own_image: &str,
     spec: &BenchmarkRunSpec,
     effective: &EffectiveSpec,
     resolved: &ResolvedRun,
-    workload: &Workload,
+    workload: Option<&Workload>,
 ) -> Vec<Violation> {
     let mut all = Violations(Vec::new());
     let launcher = &spec.launcher;
@@ -83,7 +81,9 @@ pub fn check(
     }
     check_claims(limits, spec, effective, &mut all);
     check_hosts(limits, spec, resolved, workload, &mut all);
-    check_load(limits, workload, &mut all);
+    if let Some(workload) = workload {
+        check_load(limits, workload, &mut all);
+    }
     if let Some(most) = limits.max_run_seconds
         && effective.measuring_seconds() > most
     {
@@ -120,7 +120,7 @@ fn check_hosts(
     limits: &Limits,
     spec: &BenchmarkRunSpec,
     resolved: &ResolvedRun,
-    workload: &Workload,
+    workload: Option<&Workload>,
     all: &mut Violations,
 ) {
     let allowed = limits.target_hosts.as_ref().map(|it| it.iter().map(Pattern::of_host).collect());
@@ -141,7 +141,7 @@ fn check_hosts(
 }
 
 /// The fields that name what the launcher connects to, and the URLs.
-fn called(spec: &BenchmarkRunSpec, resolved: &ResolvedRun, workload: &Workload) -> Vec<(String, String)> {
+fn called(spec: &BenchmarkRunSpec, resolved: &ResolvedRun, workload: Option<&Workload>) -> Vec<(String, String)> {
     let target = match (&resolved.endpoint, &spec.target.url) {
         (Endpoint::Simulator(_), _) => None,
         (Endpoint::Url(url), Some(_)) => Some(("spec.target.url".to_owned(), url.clone())),
@@ -149,7 +149,7 @@ fn called(spec: &BenchmarkRunSpec, resolved: &ResolvedRun, workload: &Workload) 
     };
     let metrics = resolved.metrics.iter().flatten().enumerate();
     let metrics = metrics.map(|(index, it)| (format!("spec.target.metrics[{index}]"), it.url.clone()));
-    target.into_iter().chain(metrics).chain(remote_files(workload)).collect()
+    target.into_iter().chain(metrics).chain(workload.into_iter().flat_map(remote_files)).collect()
 }
 
 /// The names of the Services of a namespace that the launcher may be sent to. A name that is no Service is one too if it looks so.
@@ -159,7 +159,7 @@ pub fn called_services(
     workload: &Workload,
     namespace: &str,
 ) -> BTreeSet<String> {
-    let hosts = called(spec, resolved, workload).into_iter().filter_map(|(_, url)| Some(Server::of(&url)?.host));
+    let hosts = called(spec, resolved, Some(workload)).into_iter().filter_map(|(_, url)| Some(Server::of(&url)?.host));
     hosts.filter_map(|it| Some(service_name(&it, namespace)?.to_owned())).collect()
 }
 
@@ -170,18 +170,6 @@ fn service_name<'a>(host: &'a str, namespace: &str) -> Option<&'a str> {
     let own = labels.next().is_none_or(|it| it == namespace) && labels.next().is_none_or(|it| it == "svc");
     let valid = !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-');
     Some(name).filter(|_| own && valid)
-}
-
-/// A Service that only gives another host a name that `targetHosts` allows.
-pub fn alias(name: &str, service: &Service) -> Option<Violation> {
-    let spec = service.spec.as_ref().filter(|it| it.type_.as_deref() == Some("ExternalName"))?;
-    let rule = "a Service of type ExternalName is no target where limits.targetHosts is set; name a Service with a selector, \
-                or a host that is allowed";
-    Some(Violation {
-        field: format!("spec, the Service {name:?}"),
-        value: format!("another name of {}", quoted(spec.external_name.as_deref().unwrap_or_default())),
-        rule: rule.to_owned(),
-    })
 }
 
 /// What each file behind a URL is, and its URL.
@@ -255,30 +243,6 @@ fn check_resources(
             all.add(&field, quoted(&amount.text()), &rule);
         }
     }
-}
-
-/// The Services that a launcher's pod would belong to because of labels that the user chose. Clients of such a Service would reach
-/// the launcher.
-pub fn joined_services(
-    chosen: &BTreeMap<String, String>,
-    all_labels: &BTreeMap<String, String>,
-    services: &[Service],
-) -> Vec<Violation> {
-    let joins = services.iter().filter_map(|service| {
-        let selector = service.spec.as_ref()?.selector.as_ref()?;
-        let selects = selector.iter().all(|(key, value)| all_labels.get(key) == Some(value));
-        let by_choice = selector.iter().find(|(key, value)| chosen.get(*key) == Some(*value))?;
-        let (key, value) = by_choice;
-        selects.then(|| Violation {
-            field: format!("spec.launcher.labels.{key}"),
-            value: quoted(value),
-            rule: format!(
-                "with it the launcher's pod would get requests that are meant for Service {:?}; choose another label",
-                service.name_any()
-            ),
-        })
-    });
-    joins.collect()
 }
 
 struct Violations(Vec<Violation>);

@@ -1,0 +1,48 @@
+//! What the administrators of an installation allow, as the crate `policy` judges it, and what Services of the cluster add to that.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Service;
+use kube::ResourceExt as _;
+
+pub use ::policy::{Limits, Pattern, Policy, Violation, called_services, check, remote_files};
+
+/// A Service that only gives another host a name that `targetHosts` allows.
+pub fn alias(name: &str, service: &Service) -> Option<Violation> {
+    let spec = service.spec.as_ref().filter(|it| it.type_.as_deref() == Some("ExternalName"))?;
+    let rule = "a Service of type ExternalName is no target where limits.targetHosts is set; name a Service with a selector, \
+                or a host that is allowed";
+    Some(Violation {
+        field: format!("spec, the Service {name:?}"),
+        value: format!("another name of {}", quoted(spec.external_name.as_deref().unwrap_or_default())),
+        rule: rule.to_owned(),
+    })
+}
+
+/// The Services that a launcher's pod would belong to because of labels that the user chose. Clients of such a Service would reach
+/// the launcher.
+pub fn joined_services(
+    chosen: &BTreeMap<String, String>,
+    all_labels: &BTreeMap<String, String>,
+    services: &[Service],
+) -> Vec<Violation> {
+    let joins = services.iter().filter_map(|service| {
+        let selector = service.spec.as_ref()?.selector.as_ref()?;
+        let selects = selector.iter().all(|(key, value)| all_labels.get(key) == Some(value));
+        let by_choice = selector.iter().find(|(key, value)| chosen.get(*key) == Some(*value))?;
+        let (key, value) = by_choice;
+        selects.then(|| Violation {
+            field: format!("spec.launcher.labels.{key}"),
+            value: quoted(value),
+            rule: format!(
+                "with it the launcher's pod would get requests that are meant for Service {:?}; choose another label",
+                service.name_any()
+            ),
+        })
+    });
+    joins.collect()
+}
+
+fn quoted(text: &str) -> String {
+    format!("{text:?}")
+}
