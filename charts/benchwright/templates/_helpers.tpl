@@ -28,7 +28,8 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/part-of: benchwright
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- /* Flux adds the revision to the version, after a plus sign, which no label may have. */}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{- end -}}
 
 {{/* The name of the operator and of its objects: the release's name and "-operator". */}}
