@@ -23,7 +23,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries plugin image release fuzz disruptions leader scale gitops cluster cluster-down e2e soak upgrade clean
+.PHONY: help demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries plugin image release fuzz disruptions leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,7 +82,7 @@ loadgen-bridge-overhead: prepare ## Measure what the bridge adds to a latency
 	@python="$$($(official)/venv)" && cd $(official) && BENCHWRIGHT="$(release)/benchwright" "$$python" -B bridge_overhead.py
 
 test: prepare check unit loadgen-bridge e2e ## Every check, the end-to-end tests included
-	@echo "NOT RUN, because they take long or need a quiet machine: make reliability, make fuzz, make disruptions, make leader, make scale, make gitops, make soak, make upgrade; nor e2e/cluster/network-policy/check"
+	@echo "NOT RUN, because they take long or need a quiet machine: make reliability, make fuzz, make disruptions, make leader, make scale, make gitops, make flux, make kueue, make soak, make upgrade; nor e2e/cluster/network-policy/check"
 
 check: prepare ## Formatting, lints, licences, advisories
 	cargo fmt --all --check
@@ -131,6 +131,12 @@ scale: prepare ## Measure memory, idle CPU, transitions and requests with ten th
 gitops: prepare ## Ask kstatus, Argo CD and Flux, by their own code, what they make of runs; the first build takes minutes
 	@$(cluster) build gitops-health
 	@cargo test --locked -p e2e --test gitops -- --ignored --nocapture
+
+flux: ## Install the chart and apply runs by a real Flux on our own cluster; the first build takes ten minutes
+	@e2e/run flux
+
+kueue: ## Queue runs by a real Kueue on our own cluster; the first build takes minutes
+	@e2e/run kueue
 
 crd: ## Write the generated CRDs into the chart
 	cargo run --quiet -p crds --features kube --bin crdgen > charts/benchwright/files/benchmarkruns.yaml

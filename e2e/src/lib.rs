@@ -5,6 +5,7 @@
 pub mod cluster;
 pub mod control_plane;
 pub mod documents;
+pub mod git_server;
 pub mod model_server;
 pub mod namespace;
 pub mod outage;
@@ -13,6 +14,7 @@ pub mod random_runs;
 pub mod tools;
 
 pub use cluster::Cluster;
+pub use git_server::GitServer;
 pub use model_server::ModelServer;
 pub use namespace::Namespace;
 

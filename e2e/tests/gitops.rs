@@ -21,7 +21,7 @@ fn documented() -> anyhow::Result<Vec<String>> {
 #[test]
 fn the_page_shows_the_files() -> anyhow::Result<()> {
     let page = fs::read_to_string(tools::repository().join(PAGE))?;
-    for file in ["argocd-hook.yaml", "flux.yaml", "kustomize/kustomization.yaml"] {
+    for file in ["argocd-hook.yaml", "flux.yaml", "flux-chart.yaml", "kustomize/kustomization.yaml"] {
         let text = fs::read_to_string(tools::repository().join("examples/gitops").join(file))?;
         let objects: String = text.lines().skip_while(|it| it.starts_with('#')).map(|it| format!("{it}\n")).collect();
         assert!(page.contains(&format!("```yaml\n{objects}```")), "{PAGE} does not show {file}");

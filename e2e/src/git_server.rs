@@ -1,0 +1,115 @@
+//! A Git repository on this machine that pods of our own cluster read over HTTP: git's own server behind busybox's httpd.
+
+use std::{
+    fs,
+    net::{SocketAddr, TcpListener, TcpStream},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, bail, ensure};
+use tempfile::TempDir;
+
+/// This machine as pods of our own cluster see it: `HOST_ADDRESS` of `e2e/cluster/lib/common.sh`.
+const HOST: &str = "198.18.254.1";
+/// How often a start looks whether the server answers, a tenth of a second apart.
+const LOOKS: u32 = 100;
+
+/// A repository with the branch main. Server and files go when it is dropped.
+pub struct GitServer {
+    folder: TempDir,
+    address: SocketAddr,
+    server: Child,
+}
+
+impl GitServer {
+    /// Makes an empty repository and serves it.
+    ///
+    /// # Errors
+    /// When git or busybox is missing, or the address of our own cluster does not exist on this machine.
+    pub fn start() -> anyhow::Result<GitServer> {
+        let folder = tempfile::tempdir()?;
+        let repository = folder.path().join("repository");
+        let scripts = folder.path().join("web/cgi-bin");
+        fs::create_dir_all(&scripts)?;
+        let script = scripts.join("git");
+        let project_root = folder.path().display();
+        fs::write(
+            &script,
+            format!("#!/bin/sh\nGIT_PROJECT_ROOT='{project_root}' GIT_HTTP_EXPORT_ALL=1 exec git http-backend\n"),
+        )?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+        let path = repository.to_str().context("the temporary folder's path is no UTF-8")?;
+        git(folder.path(), &["init", "--quiet", "--initial-branch=main", path])?;
+
+        let free = TcpListener::bind((HOST, 0))
+            .with_context(|| format!("{HOST} is no address of this machine; run `make cluster` first"))?;
+        let address = free.local_addr()?;
+        drop(free);
+        let server = Command::new("busybox")
+            .args(["httpd", "-f", "-p", &address.to_string(), "-h"])
+            .arg(folder.path().join("web"))
+            .stdin(Stdio::null())
+            .spawn()
+            .context("cannot start busybox; `e2e/cluster/cluster install` installs it")?;
+        let server = GitServer { folder, address, server };
+        for _ in 0..LOOKS {
+            if TcpStream::connect(address).is_ok() {
+                return Ok(server);
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        bail!("busybox httpd does not answer on {address}");
+    }
+
+    /// The URL of the repository, for pods.
+    pub fn url(&self) -> String {
+        format!("http://{}/cgi-bin/git/repository", self.address)
+    }
+
+    /// A path in the working tree.
+    pub fn path(&self, inside: &str) -> PathBuf {
+        self.folder.path().join("repository").join(inside)
+    }
+
+    /// Writes a file and commits all that has changed in the working tree. Returns the hash of the commit.
+    ///
+    /// # Errors
+    /// When nothing has changed, or the file cannot be written.
+    pub fn commit(&self, file: &str, content: &str) -> anyhow::Result<String> {
+        let path = self.path(file);
+        fs::create_dir_all(path.parent().context("a file lies in a folder")?)?;
+        fs::write(path, content)?;
+        let repository = self.path("");
+        git(&repository, &["add", "--all"])?;
+        git(
+            &repository,
+            &["-c", "user.name=e2e", "-c", "user.email=e2e@example.com", "commit", "--quiet", "--message", file],
+        )?;
+        Ok(git(&repository, &["rev-parse", "HEAD"])?.trim().to_owned())
+    }
+}
+
+impl Drop for GitServer {
+    fn drop(&mut self) {
+        if let Err(error) = self.server.kill().and_then(|()| self.server.wait()) {
+            eprintln!("the Git server on {} was not ended: {error}", self.address);
+        }
+    }
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+    let output = Command::new("git").args(arguments).current_dir(folder).output().context("cannot start git")?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    ensure!(
+        output.status.success(),
+        "git {arguments:?} ended with {}\n{}\n{}",
+        output.status,
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    Ok(text(&output.stdout))
+}
