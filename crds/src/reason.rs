@@ -54,6 +54,10 @@ words! {
         Preparing,
         /// `spec.suspend` is true.
         Suspended,
+        /// The Job waits for the queue that `spec.queueName` names.
+        Queued,
+        /// The queue that `spec.queueName` names does not exist.
+        QueueNotFound,
         /// Another run has the target, or is before this one.
         TargetBusy,
         /// The Gateway, route or InferencePool of the target does not exist, or is not ready.

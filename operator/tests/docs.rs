@@ -174,7 +174,7 @@ fn the_chart_grants_what_is_documented_and_nothing_on_secrets_logs_or_exec() {
         .filter_map(|it| it.trim().strip_prefix("resources: [")?.strip_suffix(']'))
         .zip(rules.lines().filter_map(|it| it.trim().strip_prefix("verbs: [")?.strip_suffix(']')))
         .collect();
-    assert_eq!(granted.len(), 15, "{granted:?}");
+    assert_eq!(granted.len(), 17, "{granted:?}");
     for (resource, verbs) in granted {
         assert!(
             DOC.contains(&format!("{resource} | {verbs} |")),

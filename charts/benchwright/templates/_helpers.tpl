@@ -112,4 +112,12 @@ capabilities:
   resources: [inferencepools]
   verbs: [get]
 {{- end }}
+{{- if .Values.kueue }}
+- apiGroups: [kueue.x-k8s.io]
+  resources: [localqueues]
+  verbs: [get]
+- apiGroups: [kueue.x-k8s.io]
+  resources: [workloads]
+  verbs: [list]
+{{- end }}
 {{- end -}}

@@ -120,6 +120,7 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
         validation = unchanged("validity"),
         validation = unchanged("slo"),
         validation = unchanged("execution"),
+        validation = unchanged("queueName"),
         validation = Rule::new("!has(oldSelf.cancel) || has(self.cancel)")
             .message("cancel cannot be removed: a cancelled run is not resumed; create another run instead")
     )
@@ -168,6 +169,11 @@ pub struct BenchmarkRunSpec {
     /// Retries, deadlines and the time to drain.
     #[serde(default, skip_serializing_if = "is_default")]
     pub execution: Execution,
+
+    /// The LocalQueue of Kueue, in the namespace of the run, that says when the run may start. Absent: no queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"), length(max = 63)))]
+    pub queue_name: Option<String>,
 
     /// True: do not start. A run in progress loses its attempt, because a benchmark cannot pause, and begins a new one
     /// when this turns false again.

@@ -97,7 +97,7 @@ fn fields_without_an_effect_are_noticed() {
     let text = format!(
         "{HEAD}spec: {{target: {{simulator: {{}}}}, profile: {{files: [{{configMapRef: {{name: a, key: run.yaml}}}}]}}, \
              suspend: true, cancel: Immediate, storage: {{pvc: {{}}}}, \
-             launcher: {{image: a}}, execution: {{retry: {{limit: 3}}, deadlines: {{startSeconds: 5}}}}, cleanup: {{run: {{}}}}}}"
+             launcher: {{image: a}}, execution: {{retry: {{limit: 3}}, deadlines: {{startSeconds: 5}}}}, queueName: load, cleanup: {{run: {{}}}}}}"
     );
     let notices = check(&text).unwrap().notices;
     let paths: Vec<&str> = notices.iter().map(|it| it.path.as_str()).collect();
@@ -111,6 +111,7 @@ fn fields_without_an_effect_are_noticed() {
             "spec.launcher",
             "spec.execution.retry",
             "spec.execution.deadlines",
+            "spec.queueName",
             "spec.cleanup"
         ]
     );

@@ -40,6 +40,11 @@ pub(super) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
             "has an effect only in runSeconds outside of a cluster; the operator uses the other deadlines",
         ),
         (
+            "spec.queueName",
+            spec.queue_name.is_some(),
+            "is not used outside of a cluster; the run starts at once",
+        ),
+        (
             "spec.cleanup",
             spec.cleanup != Cleanup::default(),
             "is not used outside of a cluster; results stay until you delete them",

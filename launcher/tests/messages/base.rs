@@ -72,6 +72,7 @@ pub fn run() -> Value {
             "deadlines": {"prepareSeconds": 9, "startSeconds": 100, "runSeconds": 200, "collectSeconds": 30},
             "gracePeriodSeconds": 30,
         },
+        "queueName": "load",
         "suspend": false,
         "cancel": "Graceful",
         "cleanup": {"run": {"afterSuccessSeconds": 60, "afterFailureSeconds": 60}},

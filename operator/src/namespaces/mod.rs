@@ -13,7 +13,7 @@ use crds::{BenchmarkRun, status::Phase};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
-use crate::plan::{Observed, policy::Policy, would_begin};
+use crate::plan::{Observed, current_attempt, policy::Policy, would_begin};
 
 /// The runs of namespaces with a limit that have not ended, by UID. Its size is bounded by their number.
 #[derive(Debug, Default)]
@@ -109,10 +109,12 @@ impl Namespaces {
     }
 }
 
-/// Whether it has an attempt, or had one that another one follows. A run that was paused, or waits, begins anew.
+/// Whether it has an attempt, or had one that another one follows. A run that was paused, or waits, begins anew. One whose attempt
+/// waits for its queue keeps its place: the queue starts it at any time.
 fn has_attempts(run: &BenchmarkRun) -> bool {
     let Some(status) = &run.status else { return false };
-    !status.attempts.is_empty() && !matches!(status.phase, Some(Phase::Suspended | Phase::Pending))
+    let is_queued = status.phase == Some(Phase::Suspended) && !run.spec.suspend && current_attempt(status).is_some();
+    is_queued || !status.attempts.is_empty() && !matches!(status.phase, Some(Phase::Suspended | Phase::Pending))
 }
 
 fn is_stopped(run: &BenchmarkRun) -> bool {

@@ -84,6 +84,16 @@ fn a_run_between_two_attempts_keeps_its_place_and_a_suspended_one_does_not() {
 }
 
 #[test]
+fn a_run_in_the_line_of_a_queue_keeps_its_place() {
+    let (namespaces, policy) = (Namespaces::default(), policy(1));
+    // Its queue starts it at any time, and asks nobody.
+    namespaces.note(&with_attempt(run(2), Phase::Suspended), &policy);
+    assert_eq!(turn(&namespaces, &run(1), &policy), Some(1));
+    namespaces.note(&finished(run(2)), &policy);
+    assert_eq!(turn(&namespaces, &run(1), &policy), None);
+}
+
+#[test]
 fn a_run_that_waits_for_something_else_holds_up_nobody() {
     let (namespaces, policy) = (Namespaces::default(), policy(1));
     assert_eq!(turn(&namespaces, &run(3), &policy), None);

@@ -4,6 +4,7 @@
 mod baseline;
 mod input;
 mod kept;
+mod queue;
 pub(crate) mod reader;
 pub mod target;
 
@@ -107,6 +108,9 @@ async fn observe_attempt(
         }
         // What the watch saw is used only when the pod itself is gone, or cannot be read.
         None => observed.ended = context.ended_pods.get(&uid, attempt),
+    }
+    if let (Some(name), true, Some(job)) = (&run.spec.queue_name, observed.job.suspended, &observed.job.uid) {
+        observed.queue = queue::read(context, &namespace, name, job, reader).await?;
     }
     Ok(())
 }
@@ -265,6 +269,8 @@ fn job_state(run: &BenchmarkRun, attempt: &Attempt, job: &Job) -> JobState {
         uid: job.metadata.uid.clone().filter(|_| ours),
         failed: holds("Failed").map(|it| it.reason.clone().unwrap_or_default()),
         complete: holds("Complete").is_some(),
+        suspended: job.spec.as_ref().and_then(|it| it.suspend) == Some(true),
+        started: job.status.as_ref().and_then(|it| it.start_time.as_ref()).map(|it| it.0),
         deleting: job.metadata.deletion_timestamp.is_some(),
         created: job.metadata.creation_timestamp.as_ref().map(|it| it.0),
         ended_at: holds("Failed").or(holds("Complete")).and_then(|it| it.last_transition_time.as_ref()).map(|it| it.0),

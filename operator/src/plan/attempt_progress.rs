@@ -55,6 +55,10 @@ impl Decision<'_> {
             );
             return self.give_up(Reason::AmbiguousPod, &message);
         }
+        // Before its end is read: what a launcher reports that was stopped with its Job is no disruption.
+        if observed.job.suspended && observed.job.failed.is_none() && self.whole_result().is_none() {
+            return self.watch_suspended(attempt);
+        }
         if observed.ended.is_some() {
             return self.await_cause(attempt).unwrap_or_else(|| self.read_result());
         }
@@ -183,8 +187,11 @@ impl Decision<'_> {
         }
     }
 
-    fn job_created(&self, attempt: &Attempt) -> Timestamp {
-        self.observed.job.created.map_or(attempt.start_time, |it| it.max(attempt.start_time))
+    /// Since when the Job may create its pod. The time in a queue does not count.
+    pub(super) fn job_created(&self, attempt: &Attempt) -> Timestamp {
+        let job = &self.observed.job;
+        let queued = self.run.spec.queue_name.as_ref().map(|_| self.turn.now);
+        job.started.or(queued).or(job.created).map_or(attempt.start_time, |it| it.max(attempt.start_time))
     }
 
     /// The Job has made no pod. Only its events say why, and the operator has no right to read them.

@@ -12,7 +12,7 @@ use super::{
     Child, InputError, LauncherInput, Plan, Presence, Refused, Stop, What, config_map,
     decision::{Decision, OFTEN, SOON, seconds_since},
     exclusive::{self, TargetKey},
-    job, meta, network_policy, pvc,
+    job, meta, network_policy, pvc, queue,
     status::{self, NextStatus},
 };
 
@@ -193,7 +193,10 @@ impl Decision<'_> {
             );
             return self.end_attempt(Reason::PrepareTimeout, &message, None);
         }
-        let mut plan = self.status_plan(NextStatus::new(Phase::Starting, Reason::PodStarting, self.starting()));
+        let mut plan = match &self.run.spec.queue_name {
+            Some(queue) => self.queued(queue, 0),
+            None => self.status_plan(NextStatus::new(Phase::Starting, Reason::PodStarting, self.starting())),
+        };
         // Of a ConfigMap of an earlier turn, if there is one: the attempt runs what it holds.
         plan.status.resolved = Some(self.resolved(input));
         plan.status.effective_spec = Some(self.effective.clone());
@@ -230,6 +233,9 @@ impl Decision<'_> {
         let mut job = job::build(self.run, attempt.number, &self.effective, self.turn.settings);
         if let Some(key) = TargetKey::of_input(&input.run, self.turn.settings) {
             exclusive::label(&mut job, key);
+        }
+        if let Some(queue) = &self.run.spec.queue_name {
+            queue::enqueue(&mut job, queue);
         }
         children.push(Child::Job(Box::new(job)));
         children

@@ -15,6 +15,7 @@ pub mod network_policy;
 mod observed;
 pub mod policy;
 pub mod pvc;
+pub mod queue;
 pub mod status;
 mod termination_message;
 mod unread;
@@ -31,7 +32,8 @@ use k8s_openapi::api::{
 
 pub use decision::{current_attempt, given_spec, plan, would_begin};
 pub use observed::{
-    ClaimState, Ended, InputError, JobState, LauncherInput, Observed, OwnJob, PodState, Presence, Refused, Unread, What,
+    ClaimState, Ended, InputError, JobState, LauncherInput, Observed, OwnJob, PodState, Presence, QueueState, Refused,
+    Unread, What,
 };
 
 /// What a turn has to do.

@@ -21,6 +21,8 @@ pub struct Observed {
     pub reach: Reach,
     /// The Job of the current attempt.
     pub job: JobState,
+    /// What Kueue says of that Job; read while it waits for a queue.
+    pub queue: Option<QueueState>,
     /// The pod of that Job.
     pub pod: PodState,
     /// Names of other pods that the Job controls or left behind and that have not ended.
@@ -74,6 +76,8 @@ pub enum What {
     Claim,
     /// ConfigMaps and runs that the launcher's input is made of.
     Input,
+    /// The queue of the run, and Kueue's object for its Job.
+    Queue,
 }
 
 /// The API server refused to create a child.
@@ -155,10 +159,23 @@ pub struct JobState {
     pub complete: bool,
     /// Whether it is being deleted.
     pub deleting: bool,
+    /// Whether it is suspended: it creates no pod, and deletes the one that it has.
+    pub suspended: bool,
     /// When it was created.
     pub created: Option<Timestamp>,
+    /// When it was last not suspended any more; `None` while the Job controller has not noted it.
+    pub started: Option<Timestamp>,
     /// When it completed or failed.
     pub ended_at: Option<Timestamp>,
+}
+
+/// What Kueue says of a Job that waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueState {
+    /// Whether the LocalQueue exists. Without Kueue there is none.
+    pub exists: bool,
+    /// Why the Job is not admitted, in Kueue's words; empty if it has said nothing yet.
+    pub message: String,
 }
 
 /// A Job of a finished run.

@@ -67,6 +67,7 @@ impl NextStatus {
             Reason::ContainerRefused,
             Reason::ReadFailed,
             Reason::Retrying,
+            Reason::QueueNotFound,
         ];
         self.phase == Phase::Failed || stuck.contains(&self.reason)
     }
@@ -209,6 +210,10 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: &NextStatus
         if !succeeded {
             put("Stalled", True);
         }
+        "Reconciling"
+    } else if reason == Reason::QueueNotFound {
+        // Tools that wait for the run would wait for ever. It goes on when somebody creates the queue.
+        put("Stalled", True);
         "Reconciling"
     } else {
         put("Reconciling", True);

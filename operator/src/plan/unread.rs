@@ -65,7 +65,7 @@ impl Decision<'_> {
             let what = "the launcher was not seen to end (execution.deadlines.runSeconds)";
             return Deadline { since, seconds, reason: Reason::DeadlineExceeded, what };
         }
-        let since = job.created.map_or(attempt.start_time, |it| it.max(attempt.start_time));
+        let since = self.job_created(attempt);
         let what = "the launcher was not seen to measure (execution.deadlines.startSeconds)";
         Deadline { since, seconds: deadlines.start_seconds, reason: Reason::StartTimeout, what }
     }

@@ -12,6 +12,7 @@ mod interruption;
 mod manifests;
 mod network_policy;
 mod policy;
+mod queue;
 mod random;
 mod reconcile;
 mod regressions;

@@ -61,6 +61,10 @@ events! {
     PodAmbiguous,
     /// Another pod of the Job works beside the launcher's.
     PodReplaced,
+    /// Its queue, or somebody, suspends the Job before it has a pod.
+    JobSuspended,
+    /// The same in the middle.
+    JobSuspendedWithPod,
     JobDeleted,
     JobGone,
     JobRecreatedByOthers,
@@ -185,6 +189,8 @@ fn after_event(event: Event, run: &mut BenchmarkRun, observed: &mut Observed, no
             (observed.ambiguous, observed.other_pods) = (true, vec!["one".into(), "two".into()]);
         }
         Event::PodReplaced => observed.other_pods = vec!["another".into()],
+        Event::JobSuspended => (observed.job.suspended, observed.pod) = (true, PodState::default()),
+        Event::JobSuspendedWithPod => observed.job.suspended = true,
         Event::JobDeleted => observed.job.deleting = true,
         Event::JobGone => observed.job = JobState::default(),
         Event::JobRecreatedByOthers => {

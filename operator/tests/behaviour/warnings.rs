@@ -15,6 +15,8 @@ fn fails_a_run(reason: Reason) -> bool {
         // They say how far a run is, or belong to one condition alone. The status of a run that is Unreadable is left as it is.
         Reason::Preparing
         | Reason::Suspended
+        | Reason::Queued
+        | Reason::QueueNotFound
         | Reason::TargetBusy
         | Reason::NamespaceBusy
         | Reason::PodStarting

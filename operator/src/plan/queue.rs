@@ -1,0 +1,78 @@
+//! A Job that waits for its queue, or that its queue has stopped. Kueue suspends and resumes Jobs; the operator creates them suspended, so
+//! that none starts without it.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crds::{
+    Reason,
+    status::{Attempt, Phase},
+};
+use k8s_openapi::api::batch::v1::Job;
+
+use super::{
+    Plan,
+    decision::{Decision, OFTEN, seconds_since},
+    status::NextStatus,
+};
+
+/// The label by which Kueue knows the queue of a Job.
+const QUEUE_NAME: &str = "kueue.x-k8s.io/queue-name";
+/// How long a queue may be missing before the run counts as stalled: it may be applied after the run.
+const MISSING_SECONDS: u32 = 60;
+/// The next look at a run that has waited for long. An admission starts a turn by itself.
+const SELDOM: Duration = Duration::from_secs(60);
+
+/// Puts a Job into a queue.
+pub(super) fn enqueue(job: &mut Job, queue: &str) {
+    let labels: &mut BTreeMap<_, _> = job.metadata.labels.get_or_insert_default();
+    labels.insert(QUEUE_NAME.into(), queue.into());
+    if let Some(spec) = &mut job.spec {
+        spec.suspend = Some(true);
+    }
+}
+
+impl Decision<'_> {
+    /// Follows an attempt whose Job is suspended and has not ended.
+    pub(super) fn watch_suspended(&self, attempt: &Attempt) -> Plan {
+        let (observed, queue) = (self.observed, self.run.spec.queue_name.as_deref());
+        let has_begun = attempt.pod_uid.is_some() || attempt.running_time.is_some();
+        if has_begun || observed.pod.name.is_some() || observed.ended.is_some() {
+            let by = match queue {
+                Some(queue) => format!("queue {queue:?} took its place back"),
+                None => "something suspended its Job".to_owned(),
+            };
+            return self.give_up(Reason::Suspended, &format!("{by}; the attempt is lost, and another one follows"));
+        }
+        let age = seconds_since(observed.job.created.unwrap_or(attempt.start_time), self.turn.now);
+        let mut plan = match queue {
+            Some(queue) => self.queued(queue, age),
+            None => self.status_plan(NextStatus::new(
+                Phase::Suspended,
+                Reason::Queued,
+                format!("something suspended Job {}, such as a queue that takes every Job", attempt.job_name),
+            )),
+        };
+        plan.next_look = Some(if age < MISSING_SECONDS { OFTEN } else { SELDOM });
+        plan
+    }
+
+    /// The status of a run that waits for its queue, so many seconds after the creation of its Job.
+    pub(super) fn queued(&self, queue: &str, age: u32) -> Plan {
+        let state = self.observed.queue.as_ref();
+        if age >= MISSING_SECONDS && state.is_some_and(|it| !it.exists) {
+            let message = format!(
+                "spec.queueName: is {queue:?}, and the namespace has no such LocalQueue of Kueue; create it, or install Kueue, and the run goes on"
+            );
+            return self.status_plan(NextStatus::new(Phase::Suspended, Reason::QueueNotFound, message));
+        }
+        let mut message = format!("the run waits for queue {queue:?}");
+        match state.map(|it| it.message.as_str()) {
+            Some("") | None => {}
+            Some(why) => message = format!("{message}: {why}"),
+        }
+        if let Some(unread) = self.unread(&[super::What::Queue]) {
+            message = format!("{message}; {}", unread.message);
+        }
+        self.status_plan(NextStatus::new(Phase::Suspended, Reason::Queued, message))
+    }
+}
