@@ -48,6 +48,17 @@ pub fn kubectl(arguments: &[&str]) -> anyhow::Result<String> {
     run(Command::new(built_or_installed("kubectl")).args(arguments).env("KUBECONFIG", kubeconfig()))
 }
 
+/// Writes an object as Flux does: by server-side apply, whoever owns its fields.
+///
+/// # Errors
+/// When kubectl's exit code is not 0; the error shows what it printed.
+pub fn apply(object: &serde_json::Value) -> anyhow::Result<()> {
+    let mut file = tempfile::NamedTempFile::new()?;
+    file.write_all(object.to_string().as_bytes())?;
+    let path = file.path().to_str().context("the temporary folder's path is no UTF-8")?;
+    kubectl(&["apply", "--server-side", "--force-conflicts", "--filename", path]).map(drop)
+}
+
 /// Runs the plugin of kubectl with a kubeconfig, in a folder, and whatever its exit code is: the plugin of `KUBECTL_BENCHWRIGHT`, or
 /// else the one that was built beside this program.
 ///

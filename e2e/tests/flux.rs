@@ -58,16 +58,8 @@ fn apply_chart(git: &GitServer) -> anyhow::Result<()> {
         "image": {"repository": repository, "tag": tag},
         "launcher": {"resources": {"requests": {"cpu": "100m"}}},
     });
-    apply(&source)?;
-    apply(&release)
-}
-
-fn apply(object: &Value) -> anyhow::Result<()> {
-    let file = tempfile::NamedTempFile::new()?;
-    fs::write(file.path(), object.to_string())?;
-    let path = file.path().to_str().context("the temporary folder's path is no UTF-8")?;
-    tools::kubectl(&["apply", "--server-side", "--force-conflicts", "--filename", path])?;
-    Ok(())
+    tools::apply(&source)?;
+    tools::apply(&release)
 }
 
 fn get(kind: &str, namespace: &str, name: &str) -> anyhow::Result<Value> {
@@ -143,7 +135,7 @@ impl Bench {
         let bench = Bench { namespace, git: GitServer::start()? };
         let commit = bench.git.commit(FILE, &run.to_string())?;
         let name = &bench.namespace.name;
-        apply(&json!({
+        tools::apply(&json!({
             "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
             "metadata": {"name": "bench", "namespace": name},
             "spec": {"interval": "1h", "url": bench.git.url(), "ref": {"branch": "main"}},
@@ -157,7 +149,7 @@ impl Bench {
         spec["timeout"] = json!(timeout);
         spec["interval"] = json!("1h");
         spec["retryInterval"] = json!("1h");
-        apply(&kustomization)?;
+        tools::apply(&kustomization)?;
         Ok((bench, commit))
     }
 

@@ -13,6 +13,7 @@ mod loadgen;
 mod objectives;
 mod plugin;
 mod plugin_results;
+mod queue;
 mod refusals;
 mod repeats;
 mod restricted;
