@@ -6,19 +6,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::AnyValue;
 
-/// Where the results folder is kept. Without pvc and none it is kept on a claim with the defaults of pvc.
+/// Where the results folder is kept. Without pvc, s3 and none it is kept on a claim with the defaults of pvc.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 #[cfg_attr(
     feature = "kube",
-    x_kube(validation = Rule::new("!(has(self.pvc) && has(self.none))").message("set at most one of pvc and none"))
+    x_kube(validation = Rule::new("[has(self.pvc), has(self.s3), has(self.none)].filter(it, it).size() <= 1")
+        .message("set at most one of pvc, s3 and none"))
 )]
 pub struct Storage {
     /// A PersistentVolumeClaim, created when it is missing and kept when the run is deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "Pvc"))]
     pub pvc: Option<Pvc>,
+    /// A bucket of S3, or of a server with its API: the launcher uploads the folder at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "S3"))]
+    pub s3: Option<S3>,
     /// Keep no results folder: the headline figures in the status are all that stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "NoStorage"))]
@@ -52,6 +57,63 @@ pub struct Pvc {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub storage_class_name: Option<String>,
+}
+
+/// A bucket of S3, or of a server with its API. The folder of an attempt is `<prefix>/<namespace>/<name of its Job>/`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct S3 {
+    /// The name of the bucket. It has to exist.
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 3, max = 63), regex(pattern = r"^[a-z0-9][-.a-z0-9]*[a-z0-9]$"))
+    )]
+    pub bucket: String,
+    /// What the keys of all objects begin with, such as `team-a/runs`, without a slash at its beginning and end. Absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 512), regex(pattern = r"^[-._a-zA-Z0-9]+(/[-._a-zA-Z0-9]+)*$"))
+    )]
+    pub prefix: Option<String>,
+    /// The URL of the server: http or https, host and port. Requests then have the bucket in their path. Absent: that of Amazon S3 in
+    /// the region.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(
+            length(max = 512),
+            regex(pattern = r"^https?://(\[[0-9a-fA-F:.]+\]|[-._a-zA-Z0-9]+)(:[0-9]{1,5})?(/[^\s?#@]*)?$")
+        )
+    )]
+    pub endpoint: Option<String>,
+    /// The region that requests are signed for. Default: us-east-1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 64), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))
+    )]
+    pub region: Option<String>,
+    /// The Secret with the keys `accessKeyId` and `secretAccessKey`, and `sessionToken` where there is one.
+    pub secret_ref: SecretRef,
+    /// The longest that the upload may take, with all its tries, in seconds. Default: 600.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86_400)))]
+    pub upload_timeout_seconds: Option<u32>,
+}
+
+/// A Secret in the namespace of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct SecretRef {
+    /// Name of the Secret.
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
+    )]
+    pub name: String,
 }
 
 /// Keep no results folder.

@@ -28,7 +28,7 @@ pub(super) fn folder(spec: &BenchmarkRunSpec, errors: &mut Errors) -> Option<Str
     if claim(&spec.storage).is_none() {
         errors.add(
             FIELD,
-            "reads a folder on a claim, and spec.storage.none has none; write storage.pvc with the claim of the folder",
+            "reads a folder on a claim, and spec.storage has none or s3; write storage.pvc with the claim of the folder",
         );
     }
     if spec.repeat.is_some_and(|it| it > 1) {

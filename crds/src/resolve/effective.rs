@@ -126,9 +126,12 @@ pub struct Launcher {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Storage {
-    /// The PersistentVolumeClaim of the results; absent where no results folder is kept.
+    /// The PersistentVolumeClaim of the results; absent where no results folder is kept on one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pvc: Option<Claim>,
+    /// The bucket of the results; absent where they are kept in none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub s3: Option<S3>,
     /// Whether a results folder that cannot be written fails the run.
     pub required: bool,
     /// Whether every request leaves a row.
@@ -150,6 +153,28 @@ pub struct Claim {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub storage_class_name: Option<String>,
+}
+
+/// The bucket of the results.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct S3 {
+    /// The name of the bucket.
+    #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
+    pub bucket: String,
+    /// What the keys of all objects begin with; absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
+    pub prefix: Option<String>,
+    /// The URL of the server, without a slash at its end.
+    #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
+    pub endpoint: String,
+    /// The region that requests are signed for.
+    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
+    pub region: String,
+    /// The longest that the upload may take, in seconds.
+    pub upload_timeout_seconds: u32,
 }
 
 /// Bounds past which the figures do not count. Shares are decimal text.
@@ -267,6 +292,7 @@ impl EffectiveSpec {
             launcher: launcher(&spec.launcher, settings),
             storage: Storage {
                 pvc: claim(&spec.storage),
+                s3: spec.storage.s3.as_ref().filter(|_| spec.storage.none.is_none()).map(s3),
                 required: spec.storage.required.unwrap_or(true),
                 per_request_records: spec.storage.per_request_records.unwrap_or(PerRequestRecords::Full),
             },
@@ -276,12 +302,19 @@ impl EffectiveSpec {
         }
     }
 
-    /// The longest that an attempt may take from the start of its first load to the end of the launcher, in seconds: each run of a series
-    /// has the whole deadline and grace period, and each but the first may wait for the target again.
+    /// The longest that an attempt may send load, from the start of its first load on, in seconds: each run of a series has the whole
+    /// deadline and grace period, and each but the first may wait for the target again.
     pub fn measuring_seconds(&self) -> u32 {
         let each = self.execution.deadlines.run_seconds.saturating_add(self.execution.grace_period_seconds);
         let waits = self.target.readiness.timeout_seconds.saturating_mul(self.repeat.saturating_sub(1));
         each.saturating_mul(self.repeat.max(1)).saturating_add(waits)
+    }
+
+    /// The longest that the launcher may take from the start of its first load to its end, in seconds: the upload of its results comes
+    /// after the load.
+    pub fn launcher_seconds(&self) -> u32 {
+        let upload = self.storage.s3.as_ref().map_or(0, |it| it.upload_timeout_seconds);
+        self.measuring_seconds().saturating_add(upload)
     }
 
     /// Reads stored values. A field that is missing, because the release that stored them did not have it, gets its default.
@@ -397,9 +430,9 @@ fn launcher(written: &written::Launcher, settings: &Settings) -> Launcher {
     }
 }
 
-/// The claim that holds the results, or `None` where none are kept.
+/// The claim that holds the results, or `None` where none are kept, or in a bucket.
 pub fn claim(storage: &written::Storage) -> Option<Claim> {
-    if storage.none.is_some() {
+    if storage.none.is_some() || storage.s3.is_some() {
         return None;
     }
     let written = storage.pvc.clone().unwrap_or_default();
@@ -408,6 +441,19 @@ pub fn claim(storage: &written::Storage) -> Option<Claim> {
         size: written.size.map_or("20Gi".to_owned(), |it| it.text()),
         storage_class_name: written.storage_class_name.filter(|it| !it.is_empty()),
     })
+}
+
+/// The bucket of the results.
+pub(super) fn s3(written: &written::S3) -> S3 {
+    let region = written.region.clone().unwrap_or_else(|| "us-east-1".into());
+    let endpoint = written.endpoint.as_ref().map(|it| it.trim_end_matches('/').to_owned());
+    S3 {
+        bucket: written.bucket.clone(),
+        prefix: written.prefix.clone(),
+        endpoint: endpoint.unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com")),
+        region,
+        upload_timeout_seconds: written.upload_timeout_seconds.unwrap_or(600),
+    }
 }
 
 /// Bounds with their defaults.

@@ -14,6 +14,7 @@ mod profile;
 mod repeat;
 mod slo;
 mod target;
+mod upload;
 mod url;
 mod validity;
 
@@ -30,6 +31,7 @@ pub use pods::{NetworkPolicySettings, PodSecurity, Scraper};
 pub use profile::ProfileSource;
 pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope, readable_slo};
 pub use target::{Endpoint, REDACTED, unix_socket, without_credentials};
+pub use upload::{Upload, results_uri};
 pub use url::url_problem;
 pub use validity::ValidityBounds;
 
@@ -139,6 +141,9 @@ pub struct ResolvedRun {
     pub per_request_records: PerRequestRecords,
     /// Whether a results folder is kept.
     pub store_results: bool,
+    /// The bucket that the results folder is uploaded to; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upload: Option<Upload>,
     /// Whether the figures count although the results folder could not be written.
     pub storage_required: bool,
     /// Bounds past which the figures do not count.
@@ -189,6 +194,8 @@ pub mod mounts {
     pub const TOKEN_FILE: &str = "/etc/benchwright/auth/token";
     /// Further certificate authorities.
     pub const CA_FILE: &str = "/etc/benchwright/tls/ca.crt";
+    /// The folder with the credentials of the bucket: a file for each key of the Secret.
+    pub const S3: &str = "/etc/benchwright/s3";
     /// `run.yaml`, `spec.yaml` and `profile.yaml`.
     pub const INPUT: &str = "/etc/benchwright/run";
     /// The volume that holds the results folders.
@@ -217,9 +224,7 @@ pub fn resolve(
     profile::check(spec, &mut errors);
     repeat::check(spec, &effective, &mut errors);
     files::check(spec, &mut errors);
-    if spec.storage.pvc.is_some() && spec.storage.none.is_some() {
-        errors.add("spec.storage", "has both pvc and none; keep one of them");
-    }
+    let upload = upload::upload(spec, &effective.storage, &identity.namespace, &mut errors);
     let validity = validity::bounds(&effective.validity, &mut errors);
     let collect = collect::folder(spec, &mut errors);
     let slo = slo::slo(spec, !identity.namespace.is_empty(), &mut errors);
@@ -248,7 +253,8 @@ pub fn resolve(
         prompt_salt,
         repeat: effective.repeat,
         per_request_records: effective.storage.per_request_records,
-        store_results: effective.storage.pvc.is_some(),
+        store_results: effective.storage.pvc.is_some() || effective.storage.s3.is_some(),
+        upload,
         storage_required: effective.storage.required,
         validity,
         slo,

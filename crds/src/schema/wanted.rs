@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// What a text of each pattern is, for people. A test holds the list against the schema.
-pub(super) const PATTERNS: [(&str, &str); 14] = [
+pub(super) const PATTERNS: [(&str, &str); 16] = [
     (r"^[-._a-zA-Z0-9]+$", "write a key of letters, digits, dashes, dots and underscores, such as token"),
     (
         r"^[a-z]([-a-z0-9]*[a-z0-9])?$",
@@ -23,6 +23,14 @@ pub(super) const PATTERNS: [(&str, &str); 14] = [
         "write the name of a results folder, that of the Job that wrote it, such as chat-2db482-a1",
     ),
     (r"^/[^\s?#]*$", "write a path that begins with a slash and has no blank, query or fragment, such as /llm"),
+    (
+        r"^[a-z0-9][-.a-z0-9]*[a-z0-9]$",
+        "write the name of a bucket, of letters a-z, digits, dots and dashes, such as bench",
+    ),
+    (
+        r"^[-._a-zA-Z0-9]+(/[-._a-zA-Z0-9]+)*$",
+        "write names of letters, digits, dots, dashes and underscores with slashes between them, such as team-a/runs",
+    ),
     (URL, "write a URL such as http://gateway.llm-d:80"),
     (r"^(Equal|Exists)$", "choose one of Equal and Exists"),
     (r"^(NoSchedule|PreferNoSchedule|NoExecute)$", "choose one of NoSchedule, PreferNoSchedule and NoExecute"),

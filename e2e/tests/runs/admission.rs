@@ -30,7 +30,12 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
             &format!("{simulator}\nprofile: {{name: a, inline: b}}"),
             "at most one of name, inline and configMapRef",
         ),
-        ("chat", &format!("{simulator}\nstorage: {{pvc: {{}}, none: {{}}}}"), "at most one of pvc and none"),
+        ("chat", &format!("{simulator}\nstorage: {{pvc: {{}}, none: {{}}}}"), "at most one of pvc, s3 and none"),
+        (
+            "chat",
+            &format!("{simulator}\nstorage: {{s3: {{bucket: B, secretRef: {{name: s}}}}}}"),
+            "spec.storage.s3.bucket",
+        ),
         ("chat", &format!("{simulator}\nprofile: {{files: [{{}}]}}"), "exactly one of configMapRef and claim"),
         ("chat", "target: {url: 'http://h:800000'}", "spec.target.url"),
         ("chat", "target: {url: 'unix:/run/vllm.sock'}", "spec.target.url"),

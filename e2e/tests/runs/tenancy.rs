@@ -84,6 +84,11 @@ async fn a_user_refers_only_to_what_the_same_user_may_get() -> anyhow::Result<()
             "claim",
         ),
         (
+            "target: {simulator: {}}\nstorage: {s3: {bucket: bench, secretRef: {name: other}}}".to_owned(),
+            "spec.storage.s3.secretRef.name",
+            "Secret",
+        ),
+        (
             format!("target: {{simulator: {{}}}}\nprofile: {{files: [{{configMapRef: {key}}}]}}"),
             "spec.profile.files[0].configMapRef.name",
             "ConfigMap",

@@ -116,6 +116,10 @@ fn fields_without_an_effect_are_noticed() {
         ]
     );
     assert_eq!(check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}}}")).unwrap().notices, []);
+    let bucket = "{s3: {bucket: bench, secretRef: {name: s}}}";
+    let input = check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}, storage: {bucket}}}")).unwrap();
+    assert_eq!(input.notices[0].path, "spec.storage.s3");
+    assert!(input.run.store_results && input.run.upload.is_none(), "the folder is kept here");
 }
 
 #[test]

@@ -20,6 +20,11 @@ pub(super) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
             "is not used outside of a cluster; results go to the folder of --results",
         ),
         (
+            "spec.storage.s3",
+            spec.storage.s3.is_some(),
+            "is not used outside of a cluster; results go to the folder of --results, from which `aws s3 cp --recursive` copies them",
+        ),
+        (
             "spec.profile.files",
             !spec.profile.files.is_empty(),
             "is not used outside of a cluster; files that the profile names are looked for beside it, or at their absolute paths",

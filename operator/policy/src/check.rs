@@ -149,7 +149,8 @@ fn called(spec: &BenchmarkRunSpec, resolved: &ResolvedRun, workload: Option<&Wor
     };
     let metrics = resolved.metrics.iter().flatten().enumerate();
     let metrics = metrics.map(|(index, it)| (format!("spec.target.metrics[{index}]"), it.url.clone()));
-    target.into_iter().chain(metrics).chain(workload.into_iter().flat_map(remote_files)).collect()
+    let upload = resolved.upload.iter().map(|it| ("spec.storage.s3.endpoint".to_owned(), it.server()));
+    target.into_iter().chain(metrics).chain(upload).chain(workload.into_iter().flat_map(remote_files)).collect()
 }
 
 /// The names of the Services of a namespace that the launcher may be sent to. A name that is no Service is one too if it looks so.

@@ -50,7 +50,8 @@ pub struct Override {
 pub struct Limits {
     /// The images that `launcher.image` may name, such as `registry.example/benchwright/*`. The operator's own image is always allowed.
     pub images: Option<Vec<Pattern>>,
-    /// The hosts that the launcher may be sent to, such as `*.svc.cluster.local`: target, metrics and files behind URLs.
+    /// The hosts that the launcher may be sent to, such as `*.svc.cluster.local`: target, metrics, files behind URLs, and the
+    /// bucket of the results.
     pub target_hosts: Option<Vec<Pattern>>,
     /// The claims that runs may mount, for results and for data.
     pub claims: Option<Vec<Pattern>>,

@@ -8,6 +8,7 @@ use crds::{
     status::{Attempt, MAX_ATTEMPTS, Phase},
 };
 use jiff::Timestamp;
+use kube::ResourceExt as _;
 
 use super::{
     Plan, Presence, Stop,
@@ -146,7 +147,7 @@ impl Decision<'_> {
                 }
                 let message = "the figures are valid";
                 let mut plan = self.finish(Phase::Succeeded, Outcome::Passed, Reason::RunSucceeded, message);
-                status::apply_envelope(&mut plan.status, self.effective.storage.pvc.as_ref(), envelope);
+                self.report(&mut plan, envelope);
                 plan
             }
             Outcome::SLOViolated => self.end_without_objectives(Outcome::SLOViolated, Reason::SLOViolated, envelope),
@@ -156,7 +157,7 @@ impl Decision<'_> {
             Outcome::Invalid => {
                 let message = format!("{}: {}", core.reason, core.message);
                 let mut plan = self.finish(Phase::Failed, Outcome::Invalid, Reason::MeasurementInvalid, &message);
-                status::apply_envelope(&mut plan.status, self.effective.storage.pvc.as_ref(), envelope);
+                self.report(&mut plan, envelope);
                 plan
             }
             Outcome::Cancelled if self.observed.job.deleting || self.observed.job.presence == Presence::Absent => {
@@ -179,6 +180,12 @@ impl Decision<'_> {
         }
     }
 
+    /// Copies the launcher's figures into the status of a plan.
+    pub(super) fn report(&self, plan: &mut Plan, envelope: &Envelope) {
+        let namespace = self.run.namespace().unwrap_or_default();
+        status::apply_envelope(&mut plan.status, &self.effective.storage, &namespace, envelope);
+    }
+
     /// Why a result that says Passed is none: the spec enforces objectives, and the launcher has not found each of them met.
     fn unjudged(&self, core: &Core) -> Option<String> {
         let asked = self.run.spec.slo.objectives.len();
@@ -195,7 +202,7 @@ impl Decision<'_> {
     /// The figures count, and do not meet the objectives that the spec enforces.
     fn end_without_objectives(&self, outcome: Outcome, reason: Reason, envelope: &Envelope) -> Plan {
         let mut plan = self.finish(Phase::Failed, outcome, reason, &envelope.core.message);
-        status::apply_envelope(&mut plan.status, self.effective.storage.pvc.as_ref(), envelope);
+        self.report(&mut plan, envelope);
         plan
     }
 
@@ -214,7 +221,7 @@ impl Decision<'_> {
         }
         let mut plan = self.finish(Phase::Failed, Outcome::Error, reason, message);
         if let Some(envelope) = envelope {
-            status::apply_envelope(&mut plan.status, self.effective.storage.pvc.as_ref(), envelope);
+            self.report(&mut plan, envelope);
         }
         plan
     }

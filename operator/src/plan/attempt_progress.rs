@@ -83,7 +83,7 @@ impl Decision<'_> {
     }
 
     fn watch_measuring(&self, attempt: &Attempt, running: Timestamp) -> Plan {
-        let limit = self.effective.measuring_seconds().saturating_add(LEEWAY_SECONDS);
+        let limit = self.effective.launcher_seconds().saturating_add(LEEWAY_SECONDS);
         if seconds_since(running, self.turn.now) > limit {
             let message =
                 format!("the launcher did not end within {limit} seconds; raise execution.deadlines.runSeconds");
@@ -266,11 +266,12 @@ impl Decision<'_> {
             (None, key) => key.as_ref().map(|key| format!("Secret {:?}", key.name)),
         });
         let results = self.effective.storage.pvc.as_ref().map(|it| format!("claim {:?}", it.claim_name));
+        let credentials = self.run.spec.storage.s3.as_ref().map(|it| format!("Secret {:?}", it.secret_ref.name));
         let files = self.run.spec.profile.files.iter().filter_map(|it| match (&it.config_map_ref, &it.claim) {
             (Some(key), _) => Some(format!("ConfigMap {:?}", key.name)),
             (None, claim) => claim.as_ref().map(|it| format!("claim {:?}", it.claim_name)),
         });
-        let all: Vec<_> = [secret, authorities, results].into_iter().flatten().chain(files).collect();
+        let all: Vec<_> = [secret, authorities, results, credentials].into_iter().flatten().chain(files).collect();
         if all.is_empty() {
             return String::new();
         }

@@ -10,7 +10,7 @@ use super::{
     Plan, Presence, Stop, What,
     attempt_end::end_last,
     decision::{Decision, LEEWAY_SECONDS, SOON, seconds_since},
-    status::{self, NextStatus},
+    status::NextStatus,
     termination_message,
 };
 
@@ -62,7 +62,7 @@ impl Decision<'_> {
         };
         let mut plan = self.finish(Phase::Cancelled, Outcome::Cancelled, Reason::Cancelled, message);
         if let Some(envelope) = envelope {
-            status::apply_envelope(&mut plan.status, self.effective.storage.pvc.as_ref(), envelope);
+            self.report(&mut plan, envelope);
         }
         plan
     }

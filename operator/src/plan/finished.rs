@@ -44,7 +44,7 @@ pub struct Mark {
 
 impl Mark {
     fn new(run: &BenchmarkRun, status: &BenchmarkRunStatus) -> Self {
-        let uri = status.artifacts.first().map(|it| it.uri.as_str()).filter(|it| it.starts_with("pvc://"));
+        let uri = status.artifacts.first().map(|it| it.uri.as_str()).filter(|it| it.contains("://"));
         let folder = uri.and_then(|it| it.rsplit_once('/')).map_or("", |(folder, _)| folder);
         Mark {
             name: run.name_any(),

@@ -14,7 +14,8 @@ use k8s_openapi::{
         core::v1::{
             ConfigMapProjection, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, HTTPGetAction,
             KeyToPath, LocalObjectReference, PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, Probe,
-            ProjectedVolumeSource, ResourceRequirements, SecretVolumeSource, Volume, VolumeMount, VolumeProjection,
+            ProjectedVolumeSource, ResourceRequirements, SecretProjection, SecretVolumeSource, Volume, VolumeMount,
+            VolumeProjection,
         },
     },
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta, util::intstr::IntOrString},
@@ -27,6 +28,9 @@ pub const CONTAINER: &str = "launcher";
 /// The size of /tmp, above which the kubelet evicts the pod: one file that a profile names by URL, of at most 4 GiB, and what
 /// the launcher writes beside it.
 const TMP_SIZE: &str = "5Gi";
+/// The size of the folder that results are written to before they are uploaded, above which the kubelet evicts the pod: as much as a claim
+/// has by default.
+const RESULTS_SIZE: &str = "20Gi";
 /// Annotations by which autoscalers leave a node until the pod has ended. An evicted pod loses its measurement.
 const STAY: [(&str, &str); 2] =
     [("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"), ("karpenter.sh/do-not-disrupt", "true")];
@@ -35,7 +39,7 @@ const BACKSTOP_SECONDS: i64 = 300;
 
 /// Builds the Job.
 pub fn build(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec, settings: &Settings) -> Job {
-    let deadlines = [effective.execution.deadlines.start_seconds, effective.measuring_seconds()];
+    let deadlines = [effective.execution.deadlines.start_seconds, effective.launcher_seconds()];
     let deadline = deadlines.into_iter().map(i64::from).sum::<i64>() + BACKSTOP_SECONDS;
     Job {
         metadata: meta::owned(run, attempt, meta::attempt_name(run, attempt)),
@@ -169,6 +173,24 @@ fn volumes(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec) -> Vec<(
             mount("results", mounts::RESULTS, false),
         ));
     }
+    if let Some(s3) = run.spec.storage.s3.as_ref().filter(|_| effective.storage.s3.is_some()) {
+        let empty = EmptyDirVolumeSource { size_limit: Some(Quantity(RESULTS_SIZE.into())), medium: None };
+        all.push((
+            Volume { name: "results".into(), empty_dir: Some(empty), ..Volume::default() },
+            mount("results", mounts::RESULTS, false),
+        ));
+        let sources = [(&["accessKeyId", "secretAccessKey"][..], false), (&["sessionToken"][..], true)];
+        let sources = sources.map(|(keys, optional)| secret_part(&s3.secret_ref.name, keys, optional));
+        let credentials = ProjectedVolumeSource {
+            sources: Some(sources.into()),
+            // The file belongs to root, and the launcher reads it through its group: fsGroup, which OpenShift sets itself.
+            default_mode: Some(0o440),
+        };
+        all.push((
+            Volume { name: "s3".into(), projected: Some(credentials), ..Volume::default() },
+            mount("s3", mounts::S3, true),
+        ));
+    }
     let claims = run.spec.profile.files.iter().filter_map(|it| it.claim.as_ref());
     for (index, ClaimRef { claim_name }) in claims.enumerate() {
         // The volume is read-only as well: otherwise the kubelet would change the group of all its files.
@@ -210,6 +232,19 @@ fn input(run: &BenchmarkRun, attempt: u32) -> Vec<VolumeProjection> {
         parts.push(part(key.name.clone(), Some(vec![item(key, &key.key)])));
     }
     parts
+}
+
+/// Some keys of a Secret, under their own names. Where they are optional, the Secret may lack them.
+fn secret_part(name: &str, keys: &[&str], optional: bool) -> VolumeProjection {
+    let items = keys.iter().map(|it| KeyToPath { key: (*it).into(), path: (*it).into(), mode: None });
+    VolumeProjection {
+        secret: Some(SecretProjection {
+            name: name.into(),
+            items: Some(items.collect()),
+            optional: optional.then_some(true),
+        }),
+        ..VolumeProjection::default()
+    }
 }
 
 fn secret_volume(key: &KeyRef, file: &str) -> SecretVolumeSource {

@@ -47,7 +47,9 @@ pub fn reach(run: &BenchmarkRun, input: &LauncherInput, service: Option<&Service
     let endpoint = &input.run.endpoint;
     let target = Server::of(endpoint.name());
     let metrics = input.run.metrics.iter().flatten();
-    let only_target = !input.remote_files && metrics.into_iter().all(|it| Server::of(&it.url) == target);
+    let only_target = !input.remote_files
+        && input.run.upload.is_none()
+        && metrics.into_iter().all(|it| Server::of(&it.url) == target);
     match (endpoint, &run.spec.target.service_ref, service) {
         (Endpoint::Simulator(_), ..) if only_target => Reach::Nothing,
         (Endpoint::Url(_), Some(_), Some(found)) if only_target => {

@@ -7,7 +7,7 @@ use crds::{
     benchmark_run::{MAX_OBJECTIVE_NAME, MAX_OBJECTIVES, MAX_REPEATS},
     envelope::{MAX_ARTIFACTS, MAX_STAGES},
     objective::{Met, ObjectiveCounts},
-    resolve::effective::Claim,
+    resolve::{effective::Storage, results_uri},
     status::{Columns, Condition, ConditionStatus, Phase},
 };
 use jiff::Timestamp;
@@ -98,8 +98,8 @@ pub fn warning(reason: Reason, message: &str) -> PlannedEvent {
     PlannedEvent { warning: true, reason, note: truncate(message, MAX_NOTE) }
 }
 
-/// Copies the launcher's figures into a status. The claim is the one that the attempt was given.
-pub fn apply_envelope(status: &mut BenchmarkRunStatus, claim: Option<&Claim>, envelope: &Envelope) {
+/// Copies the launcher's figures into a status. The storage is the one that the attempt was given, in the namespace of the run.
+pub fn apply_envelope(status: &mut BenchmarkRunStatus, storage: &Storage, namespace: &str, envelope: &Envelope) {
     let core = &envelope.core;
     status.load_start_time = core.load_start_time;
     status.partial = core.partial;
@@ -110,9 +110,10 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, claim: Option<&Claim>, en
         resolved.model.clone_from(&core.model);
     }
     status.artifacts.clone_from(&core.artifacts);
-    if let (Some(pvc), Some(folder)) = (claim, &core.folder) {
+    let uri = results_uri(storage, namespace);
+    if let (Some(uri), Some(folder)) = (&uri, &core.folder) {
         for artifact in &mut status.artifacts {
-            artifact.uri = format!("pvc://{}/{folder}/{}", pvc.claim_name, artifact.name);
+            artifact.uri = format!("{uri}/{folder}/{}", artifact.name);
         }
     }
     status.objectives.clone_from(&envelope.objectives);
@@ -125,14 +126,18 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, claim: Option<&Claim>, en
         let met = slo_met(status, counts);
         set_condition(&mut status.conditions, status.observed_generation, time, SLO_MET, met);
     }
-    let stored = match (claim, &core.folder) {
+    let stored = match (&uri, &core.folder) {
         (None, _) => (
             ConditionStatus::False,
             Reason::NotAsked,
             "storage.none is set, so that no results folder was written".to_owned(),
         ),
-        (Some(pvc), Some(folder)) => {
-            (ConditionStatus::True, Reason::Stored, format!("in {folder} on claim {}", pvc.claim_name))
+        (Some(uri), Some(folder)) => {
+            let place = match &storage.pvc {
+                Some(pvc) => format!("in {folder} on claim {}", pvc.claim_name),
+                None => format!("in {uri}/{folder}"),
+            };
+            (ConditionStatus::True, Reason::Stored, place)
         }
         (Some(_), None) => (ConditionStatus::False, Reason::NotStored, core.message.clone()),
     };

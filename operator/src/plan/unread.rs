@@ -61,7 +61,7 @@ impl Decision<'_> {
             return Deadline { since, seconds: deadlines.collect_seconds, reason: Reason::DeadlineExceeded, what };
         }
         if let Some(since) = attempt.running_time {
-            let seconds = self.effective.measuring_seconds().saturating_add(LEEWAY_SECONDS);
+            let seconds = self.effective.launcher_seconds().saturating_add(LEEWAY_SECONDS);
             let what = "the launcher was not seen to end (execution.deadlines.runSeconds)";
             return Deadline { since, seconds, reason: Reason::DeadlineExceeded, what };
         }

@@ -237,6 +237,30 @@ fn target_and_results_are_told_of_only_when_they_are_known() {
     assert_eq!(standing(&retrying.status, "TargetReady"), None, "the next attempt finds out anew");
 }
 
+#[test]
+fn results_in_a_bucket_have_its_uri_in_the_status_and_in_the_mark() {
+    let s3 = "{bucket: bench, prefix: a/b, endpoint: 'http://minio:9000', secretRef: {name: keys}}";
+    let spec = format!("{{target: {{simulator: {{}}}}, storage: {{s3: {s3}}}}}");
+    let mut run = in_phase(&spec, Phase::Preparing);
+    run = after(&run, &operator::plan::plan(&run, &nothing(&run), &turn(&settings(), 1)));
+    let mut envelope = envelope(Outcome::Passed, "RunSucceeded");
+    let file = |name: &str| ArtifactRef { name: name.into(), uri: String::new(), bytes: 1, sha256: String::new() };
+    envelope.core.artifacts = vec![file("report.json"), file("report.md")];
+    let folder = envelope.core.folder.clone().unwrap();
+    let plan = operator::plan::plan(&run, &ended(said(&envelope)), &turn(&settings(), 600));
+    let uri = format!("s3://bench/a/b/bench/{folder}");
+    assert!(!plan.status.artifacts.is_empty());
+    assert!(
+        plan.status.artifacts.iter().all(|it| it.uri == format!("{uri}/{}", it.name)),
+        "{:?}",
+        plan.status.artifacts
+    );
+    let stored = plan.status.conditions.iter().find(|it| it.kind == "ResultsStored").unwrap();
+    assert_eq!((stored.status, &stored.message), (ConditionStatus::True, &format!("in {uri}")));
+    let marked = operator::plan::plan(&after(&run, &plan), &ended(said(&envelope)), &turn(&settings(), 601));
+    assert!(marked.mark.as_ref().is_some_and(|it| it.contains(&uri)), "{:?}", marked.mark);
+}
+
 /// A launcher that wants to break the status: its image is the user's choice.
 fn hostile() -> Envelope {
     let mut envelope = envelope(Outcome::Invalid, "r");
@@ -278,9 +302,15 @@ fn hostile() -> Envelope {
 
 #[test]
 fn whatever_a_launcher_says_the_status_fits_its_crd() {
+    let pvc = format!("{{pvc: {{claimName: {}}}}}", "c".repeat(253));
+    let (bucket, prefix) = ("b".repeat(63), "p".repeat(512));
+    let s3 = format!("{{s3: {{bucket: {bucket}, prefix: {prefix}, secretRef: {{name: s}}}}}}");
+    [pvc, s3].iter().for_each(|it| assert_status_fits(it));
+}
+
+fn assert_status_fits(storage: &str) {
     use kube::CustomResourceExt as _;
-    let name = "c".repeat(253);
-    let spec = format!("{{target: {{url: 'http://{}'}}, storage: {{pvc: {{claimName: {name}}}}}}}", "h".repeat(2_000));
+    let spec = format!("{{target: {{url: 'http://{}'}}, storage: {storage}}}", "h".repeat(2_000));
     let mut run = in_phase(&spec, Phase::Preparing);
     let plan = operator::plan::plan(&run, &nothing(&run), &turn(&settings(), 1));
     run = after(&run, &plan);

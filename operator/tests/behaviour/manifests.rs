@@ -73,6 +73,39 @@ fn certificate_authorities_come_from_a_config_map_or_a_secret() {
     }
 }
 
+#[test]
+fn results_that_go_to_a_bucket_are_written_to_the_node_and_the_pod_has_the_keys_alone() {
+    let s3 = "{bucket: bench, prefix: runs, endpoint: 'http://minio:9000', secretRef: {name: keys}, uploadTimeoutSeconds: 90}";
+    let spec = format!(
+        "{{target: {{simulator: {{}}}}, storage: {{s3: {s3}}}, execution: {{deadlines: {{startSeconds: 100, runSeconds: 200}}, gracePeriodSeconds: 30}}}}"
+    );
+    let text = manifests(&spec);
+    assert!(!text.contains("kind: PersistentVolumeClaim") && !text.contains("persistentVolumeClaim"), "{text}");
+    let job = text.split("---\n").find(|it| it.contains("kind: Job")).unwrap();
+    let job: serde_json::Value = serde_saphyr::from_str(job).unwrap();
+    let pod = &job["spec"]["template"]["spec"];
+    let volume = |name: &str| pod["volumes"].as_array().unwrap().iter().find(|it| it["name"] == name).unwrap();
+    assert_eq!(volume("results")["emptyDir"]["sizeLimit"], "20Gi");
+    let sources = volume("s3")["projected"]["sources"].as_array().unwrap();
+    let keys = |index: usize| {
+        sources[index]["secret"]["items"].as_array().unwrap().iter().map(|it| it["key"].as_str().unwrap())
+    };
+    assert_eq!(keys(0).collect::<Vec<_>>(), ["accessKeyId", "secretAccessKey"]);
+    assert_eq!(keys(1).collect::<Vec<_>>(), ["sessionToken"]);
+    assert_eq!(
+        (&sources[0]["secret"]["optional"], &sources[1]["secret"]["optional"]),
+        (&serde_json::Value::Null, &true.into())
+    );
+    let mounts = pod["containers"][0]["volumeMounts"].as_array().unwrap();
+    let mount = mounts.iter().find(|it| it["name"] == "s3").unwrap();
+    assert_eq!((&mount["mountPath"], &mount["readOnly"]), (&"/etc/benchwright/s3".into(), &true.into()));
+    // 100 to start, 230 to measure, 90 to upload, and the operator's 300.
+    assert_eq!(job["spec"]["activeDeadlineSeconds"], 720);
+    for line in ["prefix: runs/bench", "storeResults: true", "pathStyle: true", "timeout: 90s"] {
+        assert!(text.lines().any(|it| it.trim() == line), "{line} is missing in {text}");
+    }
+}
+
 // Trap 13 of the formats: `-j N` of llm-d-benchmark starts N pods that each send the whole load of the profile, and merges
 // nothing. A run here is one pod.
 #[test]

@@ -70,6 +70,8 @@ fn a_service_without_pods_of_its_own_and_more_than_the_target_need_the_wide_form
     let files = |it: &mut LauncherInput| it.remote_files = true;
     assert_reach(OF_SERVICE, Some(SELECTED), files, Reach::Anywhere);
     assert_reach(SIMULATOR, None, files, Reach::Anywhere);
+    let bucket = "{target: {simulator: {}}, storage: {s3: {bucket: bench, endpoint: 'http://minio:9000', secretRef: {name: s}}}}";
+    assert_reach(bucket, None, as_it_is, Reach::Anywhere);
 }
 
 fn spec_of(reach: &Reach, settings: &NetworkPolicySettings, egress: Option<&Egress>) -> NetworkPolicySpec {

@@ -108,6 +108,22 @@ execution: {deadlines: {runSeconds: 300}}
 }
 
 #[test]
+fn the_server_of_a_bucket_is_a_host_that_a_run_calls() {
+    let policy = "limits: {targetHosts: [minio.storage, '*.eu-west-1.amazonaws.com']}";
+    let with = |s3: &str| {
+        let spec = format!(
+            "{{target: {{simulator: {{}}}}, storage: {{s3: {{bucket: bench, secretRef: {{name: s}}, {s3}}}}}}}"
+        );
+        violations_of(policy, &run(&spec), PROFILE).iter().map(|it| it.field.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(with("endpoint: 'http://minio.storage:9000'"), Vec::<String>::new());
+    assert_eq!(with("region: eu-west-1"), Vec::<String>::new());
+    let refused = ["spec.storage.s3.endpoint, the host"];
+    assert_eq!(with("endpoint: 'http://other.storage:9000'"), refused);
+    assert_eq!(with("region: us-east-1"), refused);
+}
+
+#[test]
 fn loads_without_a_rate_are_limited_by_their_requests_at_once() {
     let closed = PROFILE.replace(
         "type: constant, stages: [{rate: 50, duration: 10}]",

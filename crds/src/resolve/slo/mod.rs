@@ -303,6 +303,10 @@ fn baseline(
             let message = "needs the results of an earlier run, and storage.none mounts none; set storage.pvc to the claim that holds them";
             errors.add(PATH, message);
         }
+        if spec.storage.s3.is_some() {
+            let message = "needs the results of an earlier run on a claim, and storage.s3 mounts none; set storage.pvc to the claim that holds them";
+            errors.add(PATH, message);
+        }
     }
     ResolvedBaseline { report: None, max_regression_percent }
 }

@@ -196,6 +196,8 @@ fn a_baseline_needs_objectives_and_in_a_cluster_a_run_and_its_claim() {
     let told =
         |namespace: &str, storage: Value, slo: &Value| resolved(namespace, spec(storage, slo)).unwrap_err().join("\n");
     assert!(told("bench", json!({"none": {}}), &slo).starts_with("spec.slo.baseline: needs the results"));
+    let s3 = json!({"s3": {"bucket": "bench", "secretRef": {"name": "s"}}});
+    assert!(told("bench", s3, &slo).contains("storage.s3 mounts none; set storage.pvc"));
     assert!(resolved("", spec(json!({"none": {}}), &slo)).is_ok());
     let alone = json!({"baseline": {"runRef": "before"}});
     assert!(told("", json!({}), &alone).starts_with("spec.slo.baseline: is set without objectives"));

@@ -76,6 +76,7 @@ fn run() -> ResolvedRun {
         repeat: 1,
         per_request_records: PerRequestRecords::None,
         store_results: false,
+        upload: None,
         storage_required: false,
         validity: ValidityBounds {
             min_successful_requests: 1,

@@ -260,6 +260,7 @@ fn run() -> ResolvedRun {
         repeat: 1,
         per_request_records: PerRequestRecords::Full,
         store_results: true,
+        upload: None,
         storage_required: true,
         validity: ValidityBounds {
             min_successful_requests: 1,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crds::{
     ArtifactRef, BenchmarkRun, BenchmarkRunStatus,
     benchmark_run::Toleration,
+    resolve::effective::S3,
     status::{Attempt, ConditionStatus},
     wording::{one_line, quoted},
 };
@@ -48,6 +49,9 @@ impl Source {
         let (Some(effective), Some(last)) = (&status.effective_spec, status.attempts.last()) else {
             return Err(none(&format!("no launcher was started; {}", message_of(run))));
         };
+        if let Some(s3) = &effective.storage.s3 {
+            return Err(in_bucket(&name, namespace, s3, status, last));
+        }
         let Some(claim) = &effective.storage.pvc else {
             return Err(none(&format!(
                 "spec.storage is none, so that only status and log have its figures; `kubectl benchwright logs {name} -n {namespace}` prints the \
@@ -63,8 +67,8 @@ impl Source {
         // A run that collects has the folder of another one.
         let collected = run.spec.execution.collect.as_ref().map(|it| &it.folder);
         let folder = collected.unwrap_or(&attempt.job_name);
-        if folder.is_empty() || !folder.chars().all(|it| it.is_ascii_alphanumeric() || it == '-') {
-            return Err(none(&format!("it names {}, which is no name of a folder", quoted(folder))));
+        if !is_folder(folder) {
+            return Err(no_folder(&name, folder));
         }
         let image = image.unwrap_or(&effective.launcher.image);
         if image.is_empty() {
@@ -87,6 +91,42 @@ impl Source {
             run: name,
         })
     }
+}
+
+/// Whether a text can be the name of a results folder.
+fn is_folder(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '-')
+}
+
+fn no_folder(name: &str, folder: &str) -> Failure {
+    Failure::error(format!(
+        "{name} has no results folder: it names {}, which is no name of a folder",
+        quoted(folder)
+    ))
+}
+
+/// Says where the results are that lie in a bucket, and how to copy them: this machine has another way to it than the cluster, and
+/// credentials of its own.
+fn in_bucket(name: &str, namespace: &str, s3: &S3, status: &BenchmarkRunStatus, last: &Attempt) -> Failure {
+    let prefix = s3.prefix.as_ref().map_or_else(String::new, |it| format!("{it}/"));
+    let base = format!("s3://{}/{prefix}{namespace}", s3.bucket);
+    let stored = status.conditions.iter().find(|it| it.kind == "ResultsStored");
+    if stored.is_none_or(|it| it.status != ConditionStatus::True) {
+        let why = stored.map(|it| one_line(&it.message)).unwrap_or_default();
+        return Failure::error(format!("{name} has no results folder in {base}: the launcher stored none; {why}"));
+    }
+    let said = status.artifacts.iter().find_map(|it| it.uri.strip_prefix(&base)?.split('/').nth(1));
+    let attempt = status.attempts.iter().find(|it| Some(it.job_name.as_str()) == said).unwrap_or(last);
+    let folder = &attempt.job_name;
+    if !is_folder(folder) {
+        return no_folder(name, folder);
+    }
+    let uri = format!("{base}/{folder}");
+    let command = format!("aws s3 cp --recursive --endpoint-url {} --region {} {uri} {folder}", s3.endpoint, s3.region);
+    Failure::error(format!(
+        "the results of {name} lie in the bucket {}, which this command does not read; copy {uri} with a tool for S3 and a key that may read it: {command}",
+        s3.bucket
+    ))
 }
 
 /// The attempt whose folder it is: an attempt may report the result of an earlier one that had ended.

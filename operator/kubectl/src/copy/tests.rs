@@ -62,6 +62,41 @@ fn a_run_says_where_its_results_are() {
 }
 
 #[test]
+fn a_run_whose_folder_is_in_a_bucket_says_how_to_copy_it() {
+    let s3 = json!({
+        "bucket": "bench", "prefix": "runs", "endpoint": "http://minio:9000", "region": "us-east-1", "uploadTimeoutSeconds": 600,
+    });
+    let in_bucket = |it: &mut Value| {
+        it["status"]["effectiveSpec"]["storage"]["pvc"] = Value::Null;
+        it["status"]["effectiveSpec"]["storage"]["s3"] = s3.clone();
+        it["status"]["artifacts"] = json!([{
+            "name": "report.json", "uri": format!("s3://bench/runs/bench/{JOB}/report.json"), "bytes": 5, "sha256": "aa",
+        }]);
+    };
+    let uri = format!("s3://bench/runs/bench/{JOB}");
+    let command = format!("aws s3 cp --recursive --endpoint-url http://minio:9000 --region us-east-1 {uri} {JOB}");
+    assert_without_folder(in_bucket, &command);
+    // The second attempt reported the folder of the first.
+    let again = |it: &mut Value| {
+        in_bucket(it);
+        let attempts = it["status"]["attempts"].as_array_mut().unwrap();
+        attempts.push(json!({"number": 2, "jobName": "chat-2db482-a2", "startTime": "2026-01-01T00:00:00Z"}));
+    };
+    assert_without_folder(again, &command);
+    let unstored = |it: &mut Value| {
+        in_bucket(it);
+        it["status"]["conditions"][0]["status"] = json!("False");
+        it["status"]["conditions"][0]["message"] = json!("the bucket is full");
+    };
+    assert_without_folder(unstored, "the launcher stored none; the bucket is full");
+    let hostile = |it: &mut Value| {
+        in_bucket(it);
+        it["status"]["attempts"][0]["jobName"] = json!("a; rm -rf");
+    };
+    assert_without_folder(hostile, "which is no name of a folder");
+}
+
+#[test]
 fn a_run_without_a_folder_says_why() {
     assert_without_folder(
         |it| it["status"]["phase"] = json!("Running"),

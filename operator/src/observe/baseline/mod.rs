@@ -47,6 +47,9 @@ fn report(run: &BenchmarkRun, name: &str, found: Option<&BenchmarkRun>) -> Resul
     }
     let folder =
         stored_folder(earlier, status).ok_or_else(|| problem("which left no results; name a run with storage.pvc"))?;
+    if status.effective_spec.as_ref().is_some_and(|it| it.storage.s3.is_some()) {
+        return Err(problem("whose results lie in a bucket, which no launcher reads; name a run with storage.pvc"));
+    }
     let own = claim(&run.spec.storage).map(|it| it.claim_name).unwrap_or_default();
     let its = status.effective_spec.as_ref().and_then(|it| it.storage.pvc.as_ref());
     match its.map(|it| it.claim_name.as_str()) {

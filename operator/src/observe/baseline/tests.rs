@@ -77,6 +77,12 @@ fn a_run_that_cannot_be_compared_with_says_why_and_what_to_do() {
     check(Some(&earlier(|it| it["attempts"] = json!([]))), "workload-pvc", "left no results");
     check(Some(&earlier(|it| it["effectiveSpec"]["repeat"] = 3.into())), "workload-pvc", "has 3 repeats");
     check(Some(&earlier(|_| {})), "results", "set storage.pvc.claimName to workload-pvc");
+    let in_bucket = |it: &mut Value| {
+        it["effectiveSpec"]["storage"]["s3"] = json!({
+            "bucket": "bench", "endpoint": "http://minio:9000", "region": "us-east-1", "uploadTimeoutSeconds": 600,
+        });
+    };
+    check(Some(&earlier(in_bucket)), "workload-pvc", "lie in a bucket");
     let itself = BenchmarkRun::new("before", later("workload-pvc").spec);
     assert!(report(&itself, "before", Some(&earlier(|_| {}))).unwrap_err().contains("the run itself"));
 }
