@@ -1,18 +1,15 @@
 //! [I/O] The client that downloads files. It calls no address that the launcher may not call for a target either, also behind a name
 //! and after a redirect. Therefore it uses no proxy: a proxy would find the address in its place.
 
-use std::{error::Error, io, net::IpAddr, sync::Arc, time::Duration};
+use std::{io, net::IpAddr, time::Duration};
 
 use crds::wording::with_causes;
-use engine::client::{AddressError, Resolver, tls_config};
-use reqwest::{
-    Client, Url,
-    dns::{Addrs, Name, Resolve, Resolving},
-    redirect::Policy,
-};
+use engine::client::Resolver;
+use reqwest::{Client, Url, redirect::Policy};
 
-/// The longest time for a connection, and between two parts of the file.
-const CONNECT: Duration = Duration::from_secs(30);
+use crate::web_client::{self, Way};
+
+/// The longest time between two parts of the file.
 const READ: Duration = Duration::from_secs(60);
 /// Redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
@@ -56,14 +53,8 @@ pub enum Fault {
 
 impl Fault {
     fn of_client(error: &reqwest::Error) -> Fault {
-        let mut cause = error.source();
-        while let Some(it) = cause {
-            if it.is::<RefusedHost>() {
-                return Fault::RefusedAddress;
-            }
-            cause = it.source();
-        }
         match () {
+            () if web_client::way(error) == Way::Refused => Fault::RefusedAddress,
             () if error.is_redirect() => Fault::Redirect,
             () if error.is_timeout() => Fault::Timeout,
             () if error.is_connect() => Fault::NoConnection,
@@ -71,11 +62,6 @@ impl Fault {
         }
     }
 }
-
-/// A name that leads to an address which may not be called.
-#[derive(Debug, thiserror::Error)]
-#[error("its host {0}")]
-struct RefusedHost(AddressError);
 
 /// Checks a URL.
 ///
@@ -145,7 +131,6 @@ impl Download {
 }
 
 fn client(resolver: &Resolver) -> Result<Client, String> {
-    let tls = tls_config(None).map_err(|error| error.to_string())?;
     let of_redirects = resolver.clone();
     let check = move |from: Option<&Url>, to: &Url| refused_redirect(from, to, &of_redirects);
     let redirects = Policy::custom(move |attempt| match check(attempt.previous().last(), attempt.url()) {
@@ -153,33 +138,7 @@ fn client(resolver: &Resolver) -> Result<Client, String> {
         None if attempt.previous().len() > MAX_REDIRECTS => attempt.error(io::Error::other("it leads on too often")),
         None => attempt.follow(),
     });
-    Client::builder()
-        .no_proxy()
-        .tls_backend_preconfigured(tls)
-        .dns_resolver(Arc::new(AllowedAddresses(resolver.clone())))
-        .redirect(redirects)
-        .connect_timeout(CONNECT)
-        .read_timeout(READ)
-        .user_agent(concat!("benchwright/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| error.to_string())
-}
-
-/// Finds the addresses of a name, without those that may not be called.
-struct AllowedAddresses(Resolver);
-
-impl Resolve for AllowedAddresses {
-    fn resolve(&self, name: Name) -> Resolving {
-        let resolver = self.0.clone();
-        Box::pin(async move {
-            let found = resolver.addresses(name.as_str(), 0).await.map_err(in_words)?;
-            Ok(Box::new(found.into_iter()) as Addrs)
-        })
-    }
-}
-
-fn in_words(error: AddressError) -> Box<dyn Error + Send + Sync> {
-    if error.is_refusal() { RefusedHost(error).into() } else { error.into() }
+    web_client::builder(resolver)?.redirect(redirects).read_timeout(READ).build().map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

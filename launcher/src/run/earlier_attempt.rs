@@ -1,4 +1,4 @@
-//! [I/O] What an earlier attempt of the same run left on the claim: a finished folder is reported again, without a load.
+//! [I/O] What an earlier attempt of the same run left on the claim or in the bucket: a finished folder is reported again, without a load.
 
 use std::{io, path::Path};
 
@@ -6,7 +6,7 @@ use crds::{Envelope, resolve::RunIdentity};
 use report::earlier_attempt;
 use tracing::{info, warn};
 
-use super::{RunOptions, store};
+use super::{RunOptions, store, upload};
 use crate::input::Input;
 
 /// The termination message of this attempt, where an earlier one had finished: its figures, and which folder holds them. `None`: none
@@ -18,8 +18,12 @@ pub(super) fn find(input: &Input, options: &RunOptions) -> Option<Envelope> {
     }
     let root = options.results();
     let finished = |it: &RunIdentity| run.finished_attempts.contains(&it.attempt);
-    let mut envelope =
-        store::earlier_attempts(&run.run).filter(finished).find_map(|it| read(&root, &it, &input.profile_text))?;
+    let mut envelope = store::earlier_attempts(&run.run).filter(finished).find_map(|it| {
+        upload::fetch_earlier(run, options, &it);
+        let found = read(&root, &it, &input.profile_text);
+        upload::forget_earlier(run, options, &it);
+        found
+    })?;
     let core = &mut envelope.core;
     let folder = core.folder.as_deref().unwrap_or_default();
     let told = format!(

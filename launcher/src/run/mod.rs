@@ -23,6 +23,7 @@ mod server_metrics;
 mod signals;
 mod store;
 pub(crate) mod target;
+mod upload;
 
 use std::fmt::Display;
 
@@ -42,8 +43,9 @@ use loadgen::Issued;
 pub use options::{RunOptions, default_threads};
 pub(crate) use outcome::Failure;
 use process::Process;
-use report::{LoadGenReport, Report, Stored, baseline::BaselineReport, terminal};
+use report::{LoadGenReport, Report, Stored, baseline::BaselineReport, earlier_attempt::MESSAGE_FILE_NAME, terminal};
 use store::{Place, Store};
+use upload::Destination;
 
 /// Runs one benchmark and returns the exit code. Results go to stdout, everything else to stderr.
 pub fn run(options: &RunOptions) -> u8 {
@@ -79,8 +81,11 @@ pub fn run(options: &RunOptions) -> u8 {
         return repeats::run(&order);
     }
     let done = Process::start(&input, options).and_then(|process| {
+        let destination = Destination::prepare(&input.run, options, &process.resolver, &process.stop)?;
         let now = clock::now();
-        order.measure(&process, Place::new(&input.run, options, now), now)
+        let place = Place::new(&input.run, options, now).filter(|_| destination.keeps_results());
+        let measured = order.measure(&process, place, now)?;
+        order.upload(&destination, measured)
     });
     if let Err(failure) = &done {
         print_error(&failure.message);
@@ -158,6 +163,8 @@ pub(crate) struct Measurement {
     /// What does not fit together in the servers' metrics.
     server_remarks: Vec<String>,
     stored: Option<Stored>,
+    /// Where the folder was uploaded to.
+    uploaded_to: Option<String>,
 }
 
 /// A load and what it is judged by.
@@ -218,10 +225,38 @@ impl Order<'_> {
         };
         let server_remarks = servers.as_ref().map(|it| it.remarks.clone()).unwrap_or_default();
         match store.write(&report, &input.inputs()) {
-            Ok(stored) => Ok(Measurement { analysis, loadgen, server_remarks, stored }),
+            Ok(stored) => Ok(Measurement { analysis, loadgen, server_remarks, stored, uploaded_to: None }),
             Err(error) => {
-                let done = Measurement { analysis, loadgen, server_remarks, stored: None };
+                let done = Measurement { analysis, loadgen, server_remarks, stored: None, uploaded_to: None };
                 Err(Failure::storage_of(error.to_string(), done))
+            }
+        }
+    }
+
+    /// Uploads the folder of a measurement, where it goes to a bucket.
+    fn upload(&self, destination: &Destination, measured: Measurement) -> Result<Measurement, Failure> {
+        let Order { input, options, .. } = *self;
+        let Some(bucket) = destination.bucket() else { return Ok(measured) };
+        let Measurement { stored: Some(stored), .. } = &measured else { return Ok(measured) };
+        let stored = stored.clone();
+        let without_folder = Measurement { stored: None, ..measured };
+        // Left now, because a launcher that takes too long over the upload is killed.
+        let required = input.run.storage_required;
+        let early = match required {
+            true => Err(Failure::storage_of(upload::unfinished(bucket, &stored.name), without_folder)),
+            false => Ok(without_folder),
+        };
+        leave_message(options, || outcome::envelope(input, &early));
+        let without_folder = match early {
+            Ok(measurement) => measurement,
+            Err(mut failure) => failure.take_measured().ok_or(failure)?,
+        };
+        match upload::keep(bucket, &stored, MESSAGE_FILE_NAME) {
+            Ok(uri) => Ok(Measurement { stored: Some(stored), uploaded_to: Some(uri), ..without_folder }),
+            Err(error) if required => Err(Failure::storage_of(error.to_string(), without_folder)),
+            Err(error) => {
+                warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
+                Ok(without_folder)
             }
         }
     }
@@ -232,7 +267,9 @@ impl Order<'_> {
 fn print_table(measurement: &Measurement, hardware: Option<&Hardware>, heading: &str) {
     let Measurement { analysis, loadgen, server_remarks, .. } = measurement;
     let mut text = heading.to_owned() + &terminal::table(analysis, loadgen.as_ref(), server_remarks, hardware);
-    if let Some(stored) = &measurement.stored {
+    if let Some(uri) = &measurement.uploaded_to {
+        text.push_str(&format!("report: {uri}/report.md\n"));
+    } else if let Some(stored) = &measurement.stored {
         text.push_str(&format!("report: {}\n", stored.path.join("report.md").display()));
         if stored.artifacts.iter().any(|it| it.name == report::PAGE_FILE_NAME) {
             text.push_str(&format!("page: {}\n", stored.path.join(report::PAGE_FILE_NAME).display()));

@@ -6,13 +6,19 @@ use crds::{
 };
 use tracing::{info, warn};
 
-use super::{Failure, Measurement, Order, Place, Process, leave_message, outcome, print_error, print_table, store};
-use crate::{console, input::Input};
+use super::{
+    Failure, Measurement, Order, Place, Process, leave_message, outcome, print_error, print_table, store,
+    upload::{self, Destination},
+};
+use crate::{bucket::Bucket, console, input::Input};
 use engine::stop::{StopReason, StopState};
 use report::{
     Stored,
     repeats::{self, Ending, Repeat, Series, SeriesFolder},
 };
+
+/// The file of a series that is uploaded last: a folder without it is not whole.
+const SERIES_FILE: &str = "repeats.json";
 
 /// The runs of a series.
 #[derive(Default)]
@@ -26,25 +32,33 @@ struct Done {
 pub(super) fn run(order: &Order<'_>) -> u8 {
     let Order { input, options, .. } = *order;
     let begun = Process::start(input, options).and_then(|process| {
-        let place = Place::new(&input.run, options, clock::now());
+        let destination = Destination::prepare(&input.run, options, &process.resolver, &process.stop)?;
+        let place = Place::new(&input.run, options, clock::now()).filter(|_| destination.keeps_results());
         let folder = match &place {
             Some(place) => place.make_series(&input.run)?,
             None => None,
         };
-        Ok((process, place.zip(folder)))
+        Ok((process, destination, place.zip(folder)))
     });
-    let (mut done, folder) = match begun {
-        Ok((process, folder)) => (all(order, &process, folder.as_ref()), folder.map(|it| it.1)),
+    let (mut done, destination, folder) = match begun {
+        Ok((process, destination, folder)) => {
+            (all(order, &process, folder.as_ref()), destination, folder.map(|it| it.1))
+        }
         Err(failure) => {
             let mut done = Done::default();
             done.fail(1, failure);
-            (done, None)
+            (done, Destination::Here, None)
         }
     };
-    let stored = folder.and_then(|it| keep(it, &mut done, order));
+    let mut stored = folder.and_then(|it| keep(it, &mut done, order));
+    let mut place = stored.as_ref().map(|it| it.path.display().to_string());
+    if let (Some(bucket), Some(folder)) = (destination.bucket(), &stored) {
+        place = done.upload(bucket, folder, order);
+        stored = stored.filter(|_| place.is_some());
+    }
     let series = done.series(order);
     leave_message(options, || repeats::envelope(&series, stored.as_ref()));
-    print_spread(&series, stored.as_ref());
+    print_spread(&series, place.as_deref());
     let failed = done.ended_by.as_ref().and_then(|it| it.1);
     outcome::exit_status_of(series.verdict().outcome, failed, options.gate)
 }
@@ -112,14 +126,32 @@ impl Done {
 
     fn fail(&mut self, number: u32, failure: Failure) {
         print_error(&failure.message);
-        let ending = Ending {
-            number,
-            outcome: Outcome::from(&failure),
-            reason: failure.reason,
-            status_message: failure.status_message().to_owned(),
-            message: failure.message,
-        };
-        self.ended_by = Some((ending, Some(failure.exit)));
+        self.ended_by = Some(ended(number, failure));
+    }
+
+    /// Uploads the folder of the series, and returns where it lies. A failure ends the series, where the results are required.
+    fn upload(&mut self, bucket: &Bucket, stored: &Stored, order: &Order<'_>) -> Option<String> {
+        let required = order.input.run.storage_required;
+        let last = self.repeats.last().map_or(1, |it| it.number);
+        // Left now, because a launcher that takes too long over the upload is killed.
+        let before = self.ended_by.take();
+        if required {
+            let failure = Failure::storage(upload::unfinished(bucket, &stored.name));
+            self.ended_by = Some(ended(last, failure));
+        }
+        leave_message(order.options, || repeats::envelope(&self.series(order), None));
+        self.ended_by = before;
+        match upload::keep(bucket, stored, SERIES_FILE) {
+            Ok(uri) => Some(uri),
+            Err(error) => {
+                if required && self.ended_by.is_none() {
+                    self.fail(last, Failure::storage(error.to_string()));
+                } else {
+                    warn!(%error, "the results are not in the bucket");
+                }
+                None
+            }
+        }
     }
 
     /// Ends the series with its last run, where a stop cut that off.
@@ -148,6 +180,17 @@ impl Done {
     }
 }
 
+fn ended(number: u32, failure: Failure) -> (Ending, Option<ExitCode>) {
+    let ending = Ending {
+        number,
+        outcome: Outcome::from(&failure),
+        reason: failure.reason,
+        status_message: failure.status_message().to_owned(),
+        message: failure.message,
+    };
+    (ending, Some(failure.exit))
+}
+
 /// Writes what the runs come to together; `None` where no folder is kept. A folder in which no run left anything is taken away.
 fn keep(folder: SeriesFolder, done: &mut Done, order: &Order<'_>) -> Option<Stored> {
     if done.repeats.is_empty() {
@@ -168,11 +211,12 @@ fn keep(folder: SeriesFolder, done: &mut Done, order: &Order<'_>) -> Option<Stor
     }
 }
 
-fn print_spread(series: &Series<'_>, stored: Option<&Stored>) {
+/// `place`: where the folder of the series lies.
+fn print_spread(series: &Series<'_>, place: Option<&str>) {
     if series.repeats.is_empty() {
         return;
     }
-    let path = stored.map(|it| format!("repeats: {}\n", it.path.join("repeats.md").display()));
+    let path = place.map(|it| format!("repeats: {it}/repeats.md\n"));
     if let Err(error) = console::print(repeats::table(series) + &path.unwrap_or_default()) {
         warn!(%error, "the spread between the runs was not printed");
     }

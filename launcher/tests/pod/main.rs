@@ -9,5 +9,6 @@ mod earlier_attempt;
 mod egress;
 mod fixture;
 mod leaks;
+mod s3;
 mod secrets;
 mod user;

@@ -1,0 +1,122 @@
+//! Why a request to a bucket failed, in our own words: those of a server may stand in no status.
+
+use crate::web_client::{self, Way};
+
+/// The codes of errors that a message repeats. Any other word of a server stays out of it.
+const CODES: [&str; 22] = [
+    "AccessDenied",
+    "AuthorizationHeaderMalformed",
+    "BadDigest",
+    "EntityTooLarge",
+    "ExpiredToken",
+    "InternalError",
+    "InvalidAccessKeyId",
+    "InvalidDigest",
+    "InvalidToken",
+    "MethodNotAllowed",
+    "NoSuchBucket",
+    "NoSuchKey",
+    "NoSuchUpload",
+    "NotImplemented",
+    "PermanentRedirect",
+    "QuotaExceeded",
+    "RequestTimeTooSkewed",
+    "RequestTimeout",
+    "ServiceUnavailable",
+    "SignatureDoesNotMatch",
+    "SlowDown",
+    // Of versitygw, in place of InvalidAccessKeyId.
+    "XAdminUserNotFound",
+];
+
+/// Why a request failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Fault {
+    #[error(
+        "the host of the endpoint leads to an address that a launcher may not call; name a server at another address"
+    )]
+    RefusedAddress,
+    #[error("the host of the endpoint has no address; correct storage.s3.endpoint")]
+    NoHost,
+    #[error(
+        "there was no connection to the endpoint, or no TLS; see that a server listens there, and which certificate it has"
+    )]
+    NoConnection,
+    #[error(
+        "the server did not answer in time; see whether it can be reached, or raise storage.s3.uploadTimeoutSeconds"
+    )]
+    Timeout,
+    #[error("the server sent no whole answer")]
+    BrokenAnswer,
+    #[error("the server answered {status}{}; {}", named(*code), remedy(*status, *code))]
+    Status {
+        status: u16,
+        /// One of [`CODES`].
+        code: Option<&'static str>,
+    },
+}
+
+fn named(code: Option<&str>) -> String {
+    code.map_or_else(String::new, |it| format!(" ({it})"))
+}
+
+fn remedy(status: u16, code: Option<&str>) -> &'static str {
+    match (status, code.unwrap_or_default()) {
+        (_, "NoSuchBucket") => "create the bucket, or correct storage.s3.bucket",
+        (_, "InvalidAccessKeyId" | "XAdminUserNotFound") => {
+            "the server does not know accessKeyId of the Secret; correct it"
+        }
+        (_, "SignatureDoesNotMatch") => "secretAccessKey of the Secret belongs to another key; correct it",
+        (_, "ExpiredToken" | "InvalidToken") => {
+            "sessionToken of the Secret has expired, or belongs to another key; renew it"
+        }
+        (_, "PermanentRedirect" | "AuthorizationHeaderMalformed") | (301 | 307, _) => {
+            "the bucket is in another region; correct storage.s3.region, or endpoint"
+        }
+        (_, "RequestTimeTooSkewed") => "the clocks of the server and of this node differ; set them",
+        (_, "QuotaExceeded" | "EntityTooLarge") | (507, _) => "free space in the bucket, or raise its quota",
+        (401 | 403, _) => {
+            "let the key of the Secret put, get and delete objects below storage.s3.prefix (s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload)"
+        }
+        (404, _) => {
+            "see that the bucket exists, that the server knows accessKeyId of the Secret, and that endpoint is that of a server of S3"
+        }
+        (429 | 500.., _) => "the server is busy or out of order; see its log",
+        _ => "see that endpoint is that of a server of S3",
+    }
+}
+
+impl Fault {
+    pub(super) fn of_client(error: &reqwest::Error) -> Fault {
+        match web_client::way(error) {
+            Way::Refused => Fault::RefusedAddress,
+            Way::NotFound => Fault::NoHost,
+            Way::Called if error.is_timeout() => Fault::Timeout,
+            Way::Called if error.is_connect() => Fault::NoConnection,
+            Way::Called => Fault::BrokenAnswer,
+        }
+    }
+
+    /// Whether another try may succeed.
+    pub(super) fn may_pass(self) -> bool {
+        match self {
+            Fault::RefusedAddress => false,
+            Fault::NoHost | Fault::NoConnection | Fault::Timeout | Fault::BrokenAnswer => true,
+            // A body that was changed on its way has another checksum.
+            Fault::Status { code: Some("BadDigest" | "RequestTimeout" | "SlowDown" | "InternalError"), .. } => true,
+            Fault::Status { status, .. } => matches!(status, 408 | 429 | 500 | 502..=504),
+        }
+    }
+}
+
+/// The code in the XML of an error, if it is one that is known.
+pub(super) fn code_of(body: &str) -> Option<&'static str> {
+    let found = element(body, "Code")?;
+    CODES.into_iter().find(|it| *it == found)
+}
+
+/// The text of the first element of a name. It is that of a short word, without entities.
+pub(super) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = xml.split_once(&format!("<{name}>"))?;
+    Some(rest.split_once(&format!("</{name}>"))?.0.trim())
+}

@@ -1,0 +1,119 @@
+//! [I/O] The upload of the results folder: the bucket is tried before the load, and filled after it.
+
+use std::{fs, path::Path};
+
+use crds::resolve::{ResolvedRun, RunIdentity, Upload};
+use report::{REPORT_FILE_NAME, Stored, earlier_attempt::MESSAGE_FILE_NAME};
+use tracing::{info, warn};
+
+use super::{Failure, RunOptions, egress, signals};
+use crate::bucket::{Bucket, BucketError};
+use engine::{client::Resolver, stop::Stop};
+
+/// The largest file of an earlier attempt that is read back, in bytes: more than the report of the longest run has.
+const MAX_FILE: u64 = 256 << 20;
+/// More than a termination message has, in bytes.
+const MAX_MESSAGE: u64 = 64 << 10;
+
+/// Where the results folder goes when it is whole.
+pub(super) enum Destination {
+    /// It stays where it is written.
+    Here,
+    /// To a bucket that has been tried.
+    Bucket(Box<Bucket>),
+    /// It would go to a bucket that cannot be used, and the figures count without it.
+    Nowhere,
+}
+
+impl Destination {
+    /// Tries the bucket, where results go to one.
+    pub(super) fn prepare(
+        run: &ResolvedRun,
+        options: &RunOptions,
+        resolver: &Resolver,
+        stop: &Stop,
+    ) -> Result<Destination, Failure> {
+        let Some(upload) = wanted(run, options) else { return Ok(Destination::Here) };
+        let (upload, resolver, folder) = (upload.clone(), resolver.clone(), run.run.attempt_name());
+        let opened = signals::until_stopped(stop, move || {
+            let bucket = Bucket::open(&upload, &resolver)?;
+            bucket.check(&folder)?;
+            info!(folder = bucket.uri(&folder), "the bucket of the results can be written");
+            Ok::<_, BucketError>(bucket)
+        })?;
+        match opened {
+            Ok(bucket) => Ok(Destination::Bucket(Box::new(bucket))),
+            Err(error) if error.is_refused_address() => Err(Failure::configuration(error.to_string())),
+            Err(error) if run.storage_required => Err(Failure::storage(error.to_string())),
+            Err(error) => {
+                warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
+                Ok(Destination::Nowhere)
+            }
+        }
+    }
+
+    /// Whether a folder is written at all.
+    pub(super) fn keeps_results(&self) -> bool {
+        !matches!(self, Destination::Nowhere)
+    }
+
+    /// The bucket that a folder is still to be uploaded to.
+    pub(super) fn bucket(&self) -> Option<&Bucket> {
+        match self {
+            Destination::Bucket(bucket) => Some(bucket),
+            Destination::Here | Destination::Nowhere => None,
+        }
+    }
+}
+
+/// Uploads a whole folder, and returns where it lies. `mark`: the file that is there only when all others are.
+pub(super) fn keep(bucket: &Bucket, stored: &Stored, mark: &str) -> Result<String, BucketError> {
+    let uri = bucket.uri(&stored.name);
+    let done = bucket.upload(&stored.path, &stored.name, mark)?;
+    info!(folder = uri, files = done.files, bytes = done.bytes, "the results are in the bucket");
+    Ok(uri)
+}
+
+/// What the termination message says until the upload has ended: a launcher that is killed meanwhile leaves its figures.
+pub(super) fn unfinished(bucket: &Bucket, folder: &str) -> String {
+    format!(
+        "ended before its results were in {}; these are the figures of the load. Raise execution.gracePeriodSeconds if the run was stopped",
+        bucket.uri(folder)
+    )
+}
+
+fn wanted<'a>(run: &'a ResolvedRun, options: &RunOptions) -> Option<&'a Upload> {
+    run.upload.as_ref().filter(|_| run.store_results && options.in_pod() && !options.no_results)
+}
+
+/// Reads what an earlier attempt may have left in the bucket into the folder of results, so that it can be looked at as on a claim.
+/// What cannot be read is as if it were not there.
+pub(super) fn fetch_earlier(run: &ResolvedRun, options: &RunOptions, earlier: &RunIdentity) {
+    let Some(upload) = wanted(run, options) else { return };
+    let folder = earlier.attempt_name();
+    let Ok(resolver) = egress::resolver(run) else { return };
+    let fetched = Bucket::open(upload, &resolver).and_then(|bucket| {
+        let to = options.results().join(&folder);
+        fs::create_dir_all(&to).map_err(|source| BucketError::File { path: to.clone(), source })?;
+        let names = [(MESSAGE_FILE_NAME, MAX_MESSAGE), ("profile.yaml", MAX_FILE), (REPORT_FILE_NAME, MAX_FILE)];
+        bucket.fetch(&folder, &names, &to)
+    });
+    match fetched {
+        Ok(true) => {}
+        Ok(false) => info!(folder, "the earlier attempt left no whole folder in the bucket"),
+        Err(error) => warn!(folder, %error, "the folder of an earlier attempt is not read"),
+    }
+}
+
+/// Takes away what was read of an earlier attempt.
+pub(super) fn forget_earlier(run: &ResolvedRun, options: &RunOptions, earlier: &RunIdentity) {
+    if wanted(run, options).is_some() {
+        remove(&options.results().join(earlier.attempt_name()));
+    }
+}
+
+fn remove(folder: &Path) {
+    if let Err(error) = fs::remove_dir_all(folder) {
+        warn!(folder = %folder.display(), %error, "what was read of an earlier attempt stays");
+    }
+}
