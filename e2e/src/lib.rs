@@ -11,6 +11,7 @@ pub mod namespace;
 pub mod outage;
 pub mod processes;
 pub mod random_runs;
+pub mod s3_server;
 pub mod tools;
 
 pub use cluster::Cluster;

@@ -5,8 +5,9 @@
 
 DEFAULT_PARTS=(kubernetes coredns local-path-provisioner pause helm rule-cost) # what `up` needs; the last two for tests of chart and definition
 LLM_D_PARTS=(epp envoy)
-# kwok is for e2e/scale, gitops-health for e2e/tests/gitops.rs, promtool for the tests of dashboard and alerts
-OTHER_PARTS=(kube-router kwok gitops-health promtool kueue)
+# kwok is for e2e/scale, gitops-health for e2e/tests/gitops.rs, promtool for the tests of dashboard and alerts, versitygw for those of
+# results in a bucket
+OTHER_PARTS=(kube-router kwok gitops-health promtool versitygw kueue)
 FLUX_PARTS=(source-controller kustomize-controller helm-controller)
 # The release of the Gateway API whose definitions the cluster has.
 GATEWAY_API=v1.4.0
@@ -48,6 +49,7 @@ part_inputs() { # PART
     promtool) INPUTS=("$CLUSTER_SOURCE"/prometheus/{go.mod,go.sum}) ;;
     *-controller) INPUTS=("$CLUSTER_SOURCE"/flux/{go.mod,go.sum}) ;;
     kueue) INPUTS=("$CLUSTER_SOURCE"/kueue/{go.mod,go.sum}) ;;
+    versitygw) INPUTS=("$CLUSTER_SOURCE"/s3/{go.mod,go.sum}) ;;
     pause) INPUTS=("$CLUSTER_SOURCE/images/pause/pause.c") ;;
     envoy) INPUTS=("$CLUSTER_SOURCE/images/envoy/requirements.txt") ;;
     *) INPUTS=("$CLUSTER_SOURCE"/tools/{go.mod,go.sum}) ;;
@@ -76,6 +78,7 @@ build_part() { # PART
     promtool) build_promtool ;;
     *-controller) build_with_manifests flux "$part" "github.com/fluxcd/$part" "github.com/fluxcd/$part" "$PARTS/flux/$part" ;;
     kueue) build_with_manifests kueue kueue sigs.k8s.io/kueue/cmd/kueue sigs.k8s.io/kueue "$PARTS/kueue" ;;
+    versitygw) go_build s3 versitygw github.com/versity/versitygw/cmd/versitygw ;;
     pause) gcc -Os -static -s -Wall -Werror -o "$PARTS/bin/.pause" "$CLUSTER_SOURCE/images/pause/pause.c" ;;
     envoy) fetch_envoy ;;
     esac

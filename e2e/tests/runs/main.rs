@@ -17,6 +17,7 @@ mod queue;
 mod refusals;
 mod repeats;
 mod restricted;
+mod s3;
 mod schedules;
 mod secrets;
 mod success;
