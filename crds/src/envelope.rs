@@ -76,9 +76,16 @@ pub struct Core {
     /// How the objectives came out; absent where the run has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objectives: Option<ObjectiveCounts>,
+    /// How many folders of earlier runs `storage.pvc.retention` deleted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub deleted_folders: u32,
     /// The files of the results folder, as many as fit. Those that the first line has no room for follow in the second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactRef>,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// One file of the results.
@@ -286,6 +293,7 @@ mod tests {
                     mean_of_runs: Some(30),
                 }),
                 objectives: Some(ObjectiveCounts { met: 10, missed: 11, inconclusive: 11 }),
+                deleted_folders: 10_000,
                 artifacts: (0..16).map(artifact).collect(),
             },
             stages: (0..64).map(stage).collect(),

@@ -17,7 +17,7 @@ use clap::{Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use commands::bench;
 use commands::{
-    archive, compare, index, page, plan, plot, profiles, render, run, show, sim, submission, sut, validate,
+    archive, compare, index, page, plan, plot, profiles, prune, render, run, show, sim, submission, sut, validate,
 };
 use crds::wording::with_causes;
 use launcher::console::{self, PrintError};
@@ -61,6 +61,8 @@ enum Command {
     Plot(plot::PlotArgs),
     /// Write the page of all runs below a folder, index.html, anew
     Index(index::IndexArgs),
+    /// Delete old results folders below a folder: all but the newest, or those of more than some days
+    Prune(prune::PruneArgs),
     /// Write a results folder to stdout as a tar stream with checksums; `kubectl benchwright results` reads it
     Archive(archive::ArchiveArgs),
     /// Build the tree of a submission to MLPerf Inference from finished LoadGen runs, or check one
@@ -103,6 +105,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => Ok(compare::run(&args)),
         Command::Validate(args) => validate::run(&args),
         Command::Archive(args) => archive::run(&args),
+        Command::Prune(args) => prune::run(&args),
         Command::Plot(args) => Ok(plot::run(&args)),
         #[cfg(target_os = "linux")]
         Command::Bench(args) => bench::run(args).map(status),

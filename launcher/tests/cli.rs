@@ -33,6 +33,8 @@ mod plot;
 mod profiles;
 #[path = "cli/prompts.rs"]
 mod prompts;
+#[path = "cli/prune.rs"]
+mod prune;
 #[path = "cli/readiness.rs"]
 mod readiness;
 #[path = "cli/repeat.rs"]

@@ -38,7 +38,7 @@ pub use slo::{
     Baseline, EVERY_STAGE, Enforcement, MAX_OBJECTIVE_NAME, MAX_OBJECTIVES, MAX_REGRESSION_PERCENT, Metric, MetricUnit,
     Objective, Slo, Stat,
 };
-pub use storage::{NoStorage, PerRequestRecords, Pvc, S3, SecretRef, Storage};
+pub use storage::{FolderRetention, NoStorage, PerRequestRecords, Pvc, S3, SecretRef, Storage};
 pub use target::{
     Api, Auth, CaSource, GatewayRef, HttpVersion, KeyRef, MetricsKind, MetricsSource, Readiness, ReadinessProbe,
     Scheme, ServiceRef, Simulator, SimulatorPreset, Target, Tls,

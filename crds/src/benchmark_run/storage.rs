@@ -57,6 +57,25 @@ pub struct Pvc {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub storage_class_name: Option<String>,
+    /// Which finished results folders stay on the claim, of all runs that share it. Absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "FolderRetention"))]
+    pub retention: Option<FolderRetention>,
+}
+
+/// Which finished results folders stay on a claim. The launcher deletes those that are beyond either limit, after it has written its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct FolderRetention {
+    /// The number of folders that stay, the newest, with that of this run. Absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 10_000)))]
+    pub keep_runs: Option<u32>,
+    /// The age in days up to which a folder stays. Absent: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 3_650)))]
+    pub keep_days: Option<u32>,
 }
 
 /// A bucket of S3, or of a server with its API. The folder of an attempt is `<prefix>/<namespace>/<name of its Job>/`.

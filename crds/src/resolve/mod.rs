@@ -12,6 +12,7 @@ mod metrics;
 mod pods;
 mod profile;
 mod repeat;
+mod retention;
 mod slo;
 mod target;
 mod upload;
@@ -37,8 +38,8 @@ pub use validity::ValidityBounds;
 
 use crate::{
     benchmark_run::{
-        Api, BenchmarkRunSpec, Harness, HttpVersion, MAX_RESOURCE_NAME, PerRequestRecords, RESERVED_LABELS,
-        ReadinessProbe, Resources, is_object_name,
+        Api, BenchmarkRunSpec, FolderRetention, Harness, HttpVersion, MAX_RESOURCE_NAME, PerRequestRecords,
+        RESERVED_LABELS, ReadinessProbe, Resources, is_object_name,
     },
     units::{Seed, Span},
     wording::quoted,
@@ -144,6 +145,9 @@ pub struct ResolvedRun {
     /// The bucket that the results folder is uploaded to; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upload: Option<Upload>,
+    /// Which finished folders stay beside that of this run; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention: Option<FolderRetention>,
     /// Whether the figures count although the results folder could not be written.
     pub storage_required: bool,
     /// Bounds past which the figures do not count.
@@ -224,6 +228,7 @@ pub fn resolve(
     profile::check(spec, &mut errors);
     repeat::check(spec, &effective, &mut errors);
     files::check(spec, &mut errors);
+    let retention = retention::retention(spec, &identity.namespace, &mut errors);
     let upload = upload::upload(spec, &effective.storage, &identity.namespace, &mut errors);
     let validity = validity::bounds(&effective.validity, &mut errors);
     let collect = collect::folder(spec, &mut errors);
@@ -255,6 +260,7 @@ pub fn resolve(
         per_request_records: effective.storage.per_request_records,
         store_results: effective.storage.pvc.is_some() || effective.storage.s3.is_some(),
         upload,
+        retention,
         storage_required: effective.storage.required,
         validity,
         slo,

@@ -26,6 +26,7 @@ fn forged_word(run_uid: &str) -> String {
         partial: false,
         summary: Some(RunSummary { requests: 999_999, ..RunSummary::default() }),
         objectives: None,
+        deleted_folders: 0,
         artifacts: Vec::new(),
     };
     Envelope { core, stages: Vec::new(), stages_truncated: false, objectives: Vec::new() }.to_text()

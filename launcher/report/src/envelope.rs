@@ -24,6 +24,7 @@ pub fn envelope(run: &RunIdentity, analysis: &Analysis, stored: Option<&Stored>)
             partial: analysis.partial,
             summary: Some(analysis.summary()),
             objectives: analysis.objectives.as_ref().map(Objectives::counts),
+            deleted_folders: 0,
             artifacts: stored.map(|it| it.artifacts.clone()).unwrap_or_default(),
         },
         stages: analysis.stage_summaries(),

@@ -16,6 +16,7 @@ pub mod markdown;
 pub mod partial;
 mod policy;
 mod provenance;
+pub mod prune;
 mod redact;
 pub mod repeats;
 pub mod report_file;

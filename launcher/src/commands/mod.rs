@@ -11,6 +11,7 @@ pub(crate) mod plan;
 pub(crate) mod plot;
 mod preset;
 pub(crate) mod profiles;
+pub(crate) mod prune;
 pub(crate) mod render;
 pub(crate) mod run;
 pub(crate) mod show;

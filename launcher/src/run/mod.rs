@@ -19,6 +19,7 @@ mod progress;
 mod progress_text;
 pub(crate) mod ready;
 mod repeats;
+mod retention;
 mod server_metrics;
 mod signals;
 mod store;
@@ -84,7 +85,8 @@ pub fn run(options: &RunOptions) -> u8 {
         let destination = Destination::prepare(&input.run, options, &process.resolver, &process.stop)?;
         let now = clock::now();
         let place = Place::new(&input.run, options, now).filter(|_| destination.keeps_results());
-        let measured = order.measure(&process, place, now)?;
+        let mut measured = order.measure(&process, place, now)?;
+        measured.deleted_folders = retention::apply(&input.run, options, measured.stored.as_ref());
         order.upload(&destination, measured)
     });
     if let Err(failure) = &done {
@@ -165,6 +167,8 @@ pub(crate) struct Measurement {
     stored: Option<Stored>,
     /// Where the folder was uploaded to.
     uploaded_to: Option<String>,
+    /// The folders of earlier runs that were deleted after it was written.
+    deleted_folders: Vec<String>,
 }
 
 /// A load and what it is judged by.
@@ -225,9 +229,23 @@ impl Order<'_> {
         };
         let server_remarks = servers.as_ref().map(|it| it.remarks.clone()).unwrap_or_default();
         match store.write(&report, &input.inputs()) {
-            Ok(stored) => Ok(Measurement { analysis, loadgen, server_remarks, stored, uploaded_to: None }),
+            Ok(stored) => Ok(Measurement {
+                analysis,
+                loadgen,
+                server_remarks,
+                stored,
+                uploaded_to: None,
+                deleted_folders: Vec::new(),
+            }),
             Err(error) => {
-                let done = Measurement { analysis, loadgen, server_remarks, stored: None, uploaded_to: None };
+                let done = Measurement {
+                    analysis,
+                    loadgen,
+                    server_remarks,
+                    stored: None,
+                    uploaded_to: None,
+                    deleted_folders: Vec::new(),
+                };
                 Err(Failure::storage_of(error.to_string(), done))
             }
         }
@@ -275,6 +293,7 @@ fn print_table(measurement: &Measurement, hardware: Option<&Hardware>, heading: 
             text.push_str(&format!("page: {}\n", stored.path.join(report::PAGE_FILE_NAME).display()));
         }
     }
+    text.push_str(&retention::line(&measurement.deleted_folders));
     if let Err(error) = console::print(text) {
         warn!(%error, "the table was not printed");
     }

@@ -196,6 +196,7 @@ pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> En
                 partial: false,
                 summary: None,
                 objectives: None,
+                deleted_folders: 0,
                 artifacts: Vec::new(),
             },
             stages: Vec::new(),
@@ -210,7 +211,9 @@ pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> En
 }
 
 fn of_measurement(input: &Input, measurement: &Measurement) -> Envelope {
-    report::envelope::envelope(&input.run.run, &measurement.analysis, measurement.stored.as_ref())
+    let mut envelope = report::envelope::envelope(&input.run.run, &measurement.analysis, measurement.stored.as_ref());
+    envelope.core.deleted_folders = measurement.deleted_folders.len().try_into().unwrap_or(u32::MAX);
+    envelope
 }
 
 /// Writes a text in place of the termination message. Without a readable input there is no run that the message could name.

@@ -7,7 +7,7 @@ use crds::{
 use tracing::{info, warn};
 
 use super::{
-    Failure, Measurement, Order, Place, Process, leave_message, outcome, print_error, print_table, store,
+    Failure, Measurement, Order, Place, Process, leave_message, outcome, print_error, print_table, retention, store,
     upload::{self, Destination},
 };
 use crate::{bucket::Bucket, console, input::Input};
@@ -56,9 +56,14 @@ pub(super) fn run(order: &Order<'_>) -> u8 {
         place = done.upload(bucket, folder, order);
         stored = stored.filter(|_| place.is_some());
     }
+    let deleted = retention::apply(&input.run, options, stored.as_ref());
     let series = done.series(order);
-    leave_message(options, || repeats::envelope(&series, stored.as_ref()));
-    print_spread(&series, place.as_deref());
+    leave_message(options, || {
+        let mut envelope = repeats::envelope(&series, stored.as_ref());
+        envelope.core.deleted_folders = deleted.len().try_into().unwrap_or(u32::MAX);
+        envelope
+    });
+    print_spread(&series, place.as_deref(), &retention::line(&deleted));
     let failed = done.ended_by.as_ref().and_then(|it| it.1);
     outcome::exit_status_of(series.verdict().outcome, failed, options.gate)
 }
@@ -211,13 +216,13 @@ fn keep(folder: SeriesFolder, done: &mut Done, order: &Order<'_>) -> Option<Stor
     }
 }
 
-/// `place`: where the folder of the series lies.
-fn print_spread(series: &Series<'_>, place: Option<&str>) {
+/// `place`: where the folder of the series lies. `end`: what is printed after it.
+fn print_spread(series: &Series<'_>, place: Option<&str>, end: &str) {
     if series.repeats.is_empty() {
         return;
     }
     let path = place.map(|it| format!("repeats: {it}/repeats.md\n"));
-    if let Err(error) = console::print(repeats::table(series) + &path.unwrap_or_default()) {
+    if let Err(error) = console::print(repeats::table(series) + &path.unwrap_or_default() + end) {
         warn!(%error, "the spread between the runs was not printed");
     }
 }

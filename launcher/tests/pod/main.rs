@@ -9,6 +9,7 @@ mod earlier_attempt;
 mod egress;
 mod fixture;
 mod leaks;
+mod retention;
 mod s3;
 mod secrets;
 mod user;

@@ -134,7 +134,7 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, storage: &Storage, namesp
         ),
         (Some(uri), Some(folder)) => {
             let place = match &storage.pvc {
-                Some(pvc) => format!("in {folder} on claim {}", pvc.claim_name),
+                Some(pvc) => format!("in {folder} on claim {}{}", pvc.claim_name, deleted(core.deleted_folders)),
                 None => format!("in {uri}/{folder}"),
             };
             (ConditionStatus::True, Reason::Stored, place)
@@ -143,6 +143,15 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, storage: &Storage, namesp
     };
     let stored = (stored.0, stored.1, truncate(&stored.2, MAX_SHORT_MESSAGE));
     set_condition(&mut status.conditions, status.observed_generation, time, "ResultsStored", stored);
+}
+
+/// What retention did on the claim.
+fn deleted(folders: u32) -> String {
+    match folders {
+        0 => String::new(),
+        1 => "; retention deleted 1 folder of an earlier run".into(),
+        folders => format!("; retention deleted {folders} folders of earlier runs"),
+    }
 }
 
 /// The condition of the objectives. The counts are always whole; rows may be missing.

@@ -223,6 +223,12 @@ fn target_and_results_are_told_of_only_when_they_are_known() {
     assert_eq!(stands(no_retry, &no_target, "TargetReady"), Some(ConditionStatus::False));
     assert_eq!(stands(no_retry, &passed, "ResultsStored"), Some(ConditionStatus::True));
     assert_eq!(stands(no_retry, &not_stored, "ResultsStored"), Some(ConditionStatus::False));
+    let mut pruned = passed.clone();
+    pruned.core.deleted_folders = 3;
+    let plan =
+        operator::plan::plan(&in_phase(no_retry, Phase::Starting), &ended(said(&pruned)), &turn(&settings(), 600));
+    let stored = plan.status.conditions.iter().find(|it| it.kind == "ResultsStored").unwrap();
+    assert!(stored.message.ends_with("; retention deleted 3 folders of earlier runs"), "{}", stored.message);
     let none = "{target: {simulator: {}}, storage: {none: {}}}";
     assert_eq!(stands(none, &passed, "ResultsStored"), Some(ConditionStatus::False));
 

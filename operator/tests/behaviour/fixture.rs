@@ -123,6 +123,7 @@ pub fn envelope(outcome: Outcome, reason: &str) -> Envelope {
             partial: outcome == Outcome::Cancelled,
             summary: (outcome != Outcome::Error).then_some(summary),
             objectives: None,
+            deleted_folders: 0,
             artifacts: Vec::new(),
         },
         stages: vec![StageSummary {

@@ -77,6 +77,7 @@ fn run() -> ResolvedRun {
         per_request_records: PerRequestRecords::None,
         store_results: false,
         upload: None,
+        retention: None,
         storage_required: false,
         validity: ValidityBounds {
             min_successful_requests: 1,

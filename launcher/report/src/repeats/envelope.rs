@@ -28,6 +28,7 @@ pub fn envelope(series: &Series<'_>, stored: Option<&Stored>) -> Envelope {
             partial: series.is_partial(),
             summary: series.summary(),
             objectives: counts,
+            deleted_folders: 0,
             artifacts,
         },
         stages: series.stage_summaries(),

@@ -261,6 +261,7 @@ fn run() -> ResolvedRun {
         per_request_records: PerRequestRecords::Full,
         store_results: true,
         upload: None,
+        retention: None,
         storage_required: true,
         validity: ValidityBounds {
             min_successful_requests: 1,

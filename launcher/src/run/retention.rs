@@ -1,0 +1,49 @@
+//! [I/O] `storage.pvc.retention`: what is deleted of a shared claim after the results of a run are written.
+
+use crds::resolve::ResolvedRun;
+use report::{
+    Stored,
+    prune::{Limits, prune},
+};
+use tracing::{info, warn};
+
+use super::RunOptions;
+
+/// Deletes old folders beside the one that was written, and returns their names. A run that stored nothing deletes nothing. What cannot be
+/// deleted is a warning: the results of this run are whole.
+pub(super) fn apply(run: &ResolvedRun, options: &RunOptions, stored: Option<&Stored>) -> Vec<String> {
+    let (Some(retention), Some(stored)) = (&run.retention, stored) else { return Vec::new() };
+    if !options.in_pod() {
+        return Vec::new();
+    }
+    let limits = Limits { keep_runs: retention.keep_runs, keep_days: retention.keep_days };
+    let root = options.results();
+    match prune(&root, limits, &[&stored.name], clock::now().into(), false) {
+        Ok(pruned) => {
+            for (folder, error) in &pruned.failed {
+                warn!(folder, %error, "storage.pvc.retention: a folder cannot be deleted");
+            }
+            for folder in &pruned.deleted {
+                info!(folder, "storage.pvc.retention: an old folder was deleted");
+            }
+            pruned.deleted
+        }
+        Err(error) => {
+            warn!(root = %root.display(), %error, "storage.pvc.retention: nothing was deleted");
+            Vec::new()
+        }
+    }
+}
+
+/// What the command prints of it.
+pub(super) fn line(deleted: &[String]) -> String {
+    /// Names in a line.
+    const MOST: usize = 20;
+    if deleted.is_empty() {
+        return String::new();
+    }
+    let named = deleted.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = deleted.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("deleted by storage.pvc.retention: {named}{more}\n")
+}
