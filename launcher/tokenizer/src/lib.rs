@@ -90,6 +90,19 @@ impl Tokenizer {
         caught(|| self.inner.decode(ids, true)).map_err(|reason| TokenizerError::Decode { reason })
     }
 
+    /// The text of token ids, that of special tokens included. Ids without a token have no text.
+    ///
+    /// # Errors
+    /// The tokenizer cannot decode.
+    pub fn decode_all(&self, ids: &[u32]) -> Result<String, TokenizerError> {
+        caught(|| self.inner.decode(ids, false)).map_err(|reason| TokenizerError::Decode { reason })
+    }
+
+    /// The number of ids up to the largest that has a token, special and added ones included. A larger id has none.
+    pub fn id_bound(&self) -> u32 {
+        self.inner.get_vocab(true).into_values().max().map_or(0, |it| it.saturating_add(1))
+    }
+
     /// The ids of all tokens of the model in rising order, without special and added ones.
     pub fn plain_ids(&self) -> Vec<u32> {
         self.plain().into_iter().map(|(id, _)| id).collect()

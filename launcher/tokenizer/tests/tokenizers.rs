@@ -41,6 +41,21 @@ fn ids_without_text_are_left_out() {
 }
 
 #[test]
+fn special_tokens_have_text_where_it_is_asked_for() {
+    for (json, special, text) in [(BYTE_LEVEL, 0, "<|begin_of_text|>"), (METASPACE, 1, "<s>")] {
+        let tokenizer = Tokenizer::parse(json).unwrap();
+        let ids = [special];
+        assert_eq!(
+            (tokenizer.decode(&ids).unwrap().as_str(), tokenizer.decode_all(&ids).unwrap().as_str()),
+            ("", text)
+        );
+        let bound = tokenizer.id_bound();
+        assert!(tokenizer.plain_ids().iter().all(|it| *it < bound));
+        assert_eq!(tokenizer.decode_all(&[bound, u32::MAX]).unwrap(), "");
+    }
+}
+
+#[test]
 fn words_of_the_vocabulary_have_no_marks() {
     for json in [BYTE_LEVEL, METASPACE] {
         let words = Tokenizer::parse(json).unwrap().words();
