@@ -23,7 +23,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries plugin image release fuzz disruptions leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
+.PHONY: help accuracy-vectors accuracy-speed demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries plugin image release fuzz disruptions leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,14 @@ how-to-pictures: prepare ## Run the files of docs/how-to.md against the simulato
 statistics-coverage: prepare ## Count how often intervals hold the truth, and how steady states are judged; prints the tables of docs/statistics.md
 	@cargo run --quiet --locked --release -p statistics --example coverage
 
+accuracy-vectors: prepare ## Compare scores with those of MLPerf's scripts, in the folder ACCURACY_VECTORS; fetches Punkt's tables where Python can have them
+	@launcher/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
+	cargo test --locked -p accuracy --test accuracy_vectors
+
+accuracy-speed: prepare ## Measure how long 13,368 summaries take to score on two threads
+	@launcher/accuracy/punkt-data >/dev/null || true
+	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cargo run --quiet --locked --release -p accuracy --example scoring_speed
+
 fuzz: prepare ## Draw a million random BenchmarkRuns, and read each; prints what came of them
 	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 RANDOM_RUNS=1000000 \
 	    cargo test --locked --release -p e2e --test random_runs -- --nocapture
@@ -100,6 +108,7 @@ browser: ## Install the browser of the tests of pages, where none is there and t
 	fi
 
 unit: prepare browser ## All tests that need no cluster
+	@launcher/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
 	cargo test --locked --workspace
 	@echo "NOT RUN: 100,000 random orders of events; \`make reliability\` plays them"
 

@@ -10,12 +10,13 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 24] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("policy", &["crds", "workload-profiles"]),
     ("operator", &["crds", "policy", "workload-profiles"]),
     ("kubectl-benchwright", &["archive", "compare-command", "crds", "junit", "report"]),
+    ("accuracy", &[]),
     ("archive", &["crds"]),
     ("clock", &[]),
     ("loadgen", &["crds", "workload-profiles"]),
@@ -58,8 +59,8 @@ const ARROWS: [(&str, &[&str]); 24] = [
 ];
 
 /// Crates whose functions take values and return values, down to the last dependency.
-const PURE: [&str; 8] =
-    ["charts", "crds", "junit", "policy", "workload-profiles", "loadgen", "statistics", "tokenizer"];
+const PURE: [&str; 9] =
+    ["accuracy", "charts", "crds", "junit", "policy", "workload-profiles", "loadgen", "statistics", "tokenizer"];
 
 /// Crates that use what the engine recorded, and do nothing asynchronous by themselves.
 const WITHOUT_RUNTIME: [&str; 7] =

@@ -1,0 +1,280 @@
+//! MLPerf's benchmarks of language models: which check each has, and the limits of its figures. Pure.
+//!
+//! Sources: the accuracy scripts of mlcommons/inference at commit b66003e1, and the tables of its `tools/submission` for v5.0 to v6.1.
+
+/// A benchmark, and with it the way its outputs are scored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Benchmark {
+    /// Summaries of CNN/DailyMail, 13,368 samples.
+    Llama3_1_8b,
+    /// The same with 5,000 samples.
+    Llama3_1_8bEdge,
+    /// OpenOrca.
+    Llama2_70b,
+    /// OpenOrca, GSM8K and MBXP.
+    Mixtral8x7b,
+    /// Long contexts.
+    Llama3_1_405b,
+    /// Reasoning.
+    DeepseekR1,
+    /// Reasoning, with questions repeated on purpose.
+    GptOss120b,
+}
+
+/// How an answer is compared with what was expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Check {
+    /// ROUGE-1, -2, -L and -Lsum of sentences.
+    Rouge,
+    /// ROUGE-L of sentences, of llama3.1-405b.
+    RougeL,
+    /// [`crate::answers::niah_em`] of sentences.
+    NiahEm,
+    /// [`crate::answers::qa_em`] of sentences.
+    QaEm,
+    /// The number at the end of an answer.
+    Gsm8k,
+    /// A program, which is extracted and not run.
+    Mbxp,
+    /// A letter of four.
+    LettersToD,
+    /// A letter of ten.
+    LettersToJ,
+    /// A whole number from 0 to 999.
+    Aime,
+    /// The last box; compared as text only.
+    Math500,
+    /// A program, which is extracted and not run.
+    LiveCodeBench,
+}
+
+impl Check {
+    /// Whether the check cannot give the official figure here, and why.
+    pub const fn open(self) -> Option<&'static str> {
+        match self {
+            Check::Mbxp | Check::LiveCodeBench => Some("programs that a model wrote are not run here"),
+            Check::Math500 => Some("expressions are compared as text here, and by meaning in the reference"),
+            _ => None,
+        }
+    }
+
+    /// Whether the texts are split into sentences first.
+    pub const fn needs_sentences(self) -> bool {
+        matches!(self, Check::Rouge | Check::RougeL | Check::NiahEm | Check::QaEm)
+    }
+}
+
+/// A bound on a figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// The key of the figure.
+    pub key: &'static str,
+    /// The figure of the reference.
+    pub baseline: f64,
+    /// What the baseline is multiplied by.
+    pub factor: f64,
+    /// Whether the figure may not be above the bound; else it may not be below.
+    pub is_upper: bool,
+}
+
+impl Limit {
+    /// The bound, which a figure may equal.
+    pub fn bound(self) -> f64 {
+        self.factor * self.baseline
+    }
+}
+
+impl Benchmark {
+    /// All of them.
+    pub const ALL: [Benchmark; 7] = [
+        Benchmark::Llama3_1_8b,
+        Benchmark::Llama3_1_8bEdge,
+        Benchmark::Llama2_70b,
+        Benchmark::Mixtral8x7b,
+        Benchmark::Llama3_1_405b,
+        Benchmark::DeepseekR1,
+        Benchmark::GptOss120b,
+    ];
+
+    /// As MLPerf names it, without the accuracy target that some names end in.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Benchmark::Llama3_1_8b => "llama3.1-8b",
+            Benchmark::Llama3_1_8bEdge => "llama3.1-8b-edge",
+            Benchmark::Llama2_70b => "llama2-70b",
+            Benchmark::Mixtral8x7b => "mixtral-8x7b",
+            Benchmark::Llama3_1_405b => "llama3.1-405b",
+            Benchmark::DeepseekR1 => "deepseek-r1",
+            Benchmark::GptOss120b => "gpt-oss-120b",
+        }
+    }
+
+    /// By its name, also as MLPerf's folders have it: `llama3_1-8b`, `llama2-70b-99.9`.
+    pub fn from_name(name: &str) -> Option<Benchmark> {
+        let name = name.strip_suffix("-99.9").or_else(|| name.strip_suffix("-99")).unwrap_or(name);
+        let name = name.replace("llama3_1", "llama3.1");
+        Benchmark::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    /// The samples of the data set that accuracy is measured with. Limits hold for all of them.
+    pub const fn samples(self) -> u64 {
+        match self {
+            Benchmark::Llama3_1_8b => 13_368,
+            Benchmark::Llama3_1_8bEdge => 5_000,
+            Benchmark::Llama2_70b => 24_576,
+            Benchmark::Mixtral8x7b => 15_000,
+            Benchmark::Llama3_1_405b => 8_313,
+            Benchmark::DeepseekR1 => 4_388,
+            Benchmark::GptOss120b => 4_395,
+        }
+    }
+
+    /// The columns of the data set that may hold what was expected: the first that is there counts.
+    pub const fn expected_columns(self) -> &'static [&'static str] {
+        match self {
+            Benchmark::Llama3_1_8b | Benchmark::Llama3_1_8bEdge | Benchmark::Llama2_70b => &["output"],
+            Benchmark::Mixtral8x7b | Benchmark::Llama3_1_405b => &["gt_output"],
+            Benchmark::DeepseekR1 => &["gt_output", "ground_truth"],
+            Benchmark::GptOss120b => &["ground_truth"],
+        }
+    }
+
+    /// The columns that may say which check a row has; none where all rows have the same.
+    pub const fn kind_columns(self) -> &'static [&'static str] {
+        match self {
+            Benchmark::Llama3_1_8b | Benchmark::Llama3_1_8bEdge | Benchmark::Llama2_70b => &[],
+            Benchmark::Mixtral8x7b | Benchmark::GptOss120b => &["dataset"],
+            Benchmark::Llama3_1_405b => &["metric"],
+            Benchmark::DeepseekR1 => &["dataset", "metric"],
+        }
+    }
+
+    /// The check of a row. `None`: its kind is none of the benchmark's, which the caller reports.
+    pub fn check(self, kind: &str) -> Option<Check> {
+        match self {
+            Benchmark::Llama3_1_8b | Benchmark::Llama3_1_8bEdge | Benchmark::Llama2_70b => Some(Check::Rouge),
+            Benchmark::Mixtral8x7b => match kind {
+                "OpenOrca" => Some(Check::Rouge),
+                "GSM8K" => Some(Check::Gsm8k),
+                "MBXP" => Some(Check::Mbxp),
+                _ => None,
+            },
+            Benchmark::Llama3_1_405b => match kind {
+                "rouge" => Some(Check::RougeL),
+                "niah_em" => Some(Check::NiahEm),
+                "qa_em" => Some(Check::QaEm),
+                _ => None,
+            },
+            Benchmark::DeepseekR1 | Benchmark::GptOss120b => {
+                let kind = kind.to_lowercase();
+                // In the order of the reference, which takes the first name that the kind contains.
+                let checks = [
+                    ("gpqa", Check::LettersToD),
+                    ("mmlu_pro", Check::LettersToJ),
+                    ("math500", Check::Math500),
+                    ("aime", Check::Aime),
+                    ("livecodebench", Check::LiveCodeBench),
+                ];
+                checks.into_iter().find(|(name, _)| kind.contains(name)).map(|(_, check)| check)
+            }
+        }
+    }
+
+    /// Whether later answers to a sample count too: its questions are repeated on purpose.
+    pub const fn counts_repeats(self) -> bool {
+        matches!(self, Benchmark::GptOss120b)
+    }
+
+    /// Whether an answer to a sample that the data set lacks is left out; else it is an error.
+    pub const fn skips_unknown_samples(self) -> bool {
+        matches!(self, Benchmark::DeepseekR1 | Benchmark::GptOss120b)
+    }
+
+    /// Whether special tokens stay in the decoded text.
+    pub const fn keeps_special_tokens(self) -> bool {
+        matches!(self, Benchmark::GptOss120b)
+    }
+
+    /// The limits of its figures. `high` takes 99.9 % of the reference in place of 99 %, which MLPerf has for llama2-70b only.
+    pub fn limits(self, high: bool) -> Vec<Limit> {
+        let accuracy = if high { 0.999 } else { 0.99 };
+        let at_least = |key, baseline| Limit { key, baseline, factor: accuracy, is_upper: false };
+        let around = |key, below: f64, above: f64| {
+            [
+                Limit { key, baseline: below, factor: 0.9, is_upper: false },
+                Limit { key, baseline: above, factor: 1.1, is_upper: true },
+            ]
+        };
+        let tokens = |below, above| around("tokens_per_sample", below, above);
+        let (mut limits, around) = match self {
+            Benchmark::Llama3_1_8b => {
+                let four = [("rouge1", 38.7792), ("rouge2", 15.9075), ("rougeL", 24.4957), ("rougeLsum", 35.793)];
+                (
+                    four.map(|(key, value)| at_least(key, value)).to_vec(),
+                    around("gen_len", 8_167_644.0, 8_167_644.0).to_vec(),
+                )
+            }
+            Benchmark::Llama3_1_8bEdge => {
+                let four = [("rouge1", 39.06), ("rouge2", 16.1147), ("rougeL", 24.6375), ("rougeLsum", 36.124)];
+                (
+                    four.map(|(key, value)| at_least(key, value)).to_vec(),
+                    around("gen_len", 3_051_113.0, 3_051_113.0).to_vec(),
+                )
+            }
+            Benchmark::Llama2_70b => {
+                let three = [("rouge1", 44.4312), ("rouge2", 22.0352), ("rougeL", 28.6162)];
+                (three.map(|(key, value)| at_least(key, value)).to_vec(), tokens(294.45, 294.45).to_vec())
+            }
+            Benchmark::Mixtral8x7b => {
+                let five =
+                    [("rouge1", 45.5989), ("rouge2", 23.3526), ("rougeL", 30.4608), ("gsm8k", 73.66), ("mbxp", 60.16)];
+                (five.map(|(key, value)| at_least(key, value)).to_vec(), tokens(144.84, 145.9).to_vec())
+            }
+            Benchmark::Llama3_1_405b => {
+                let two = [("rougeL", 21.6666), ("exact_match", 90.1335)];
+                (two.map(|(key, value)| at_least(key, value)).to_vec(), tokens(684.68, 684.68).to_vec())
+            }
+            Benchmark::DeepseekR1 => (vec![at_least("exact_match", 81.3582)], tokens(3886.2274, 3886.2274).to_vec()),
+            Benchmark::GptOss120b => (vec![at_least("exact_match", 83.13)], Vec::new()),
+        };
+        limits.extend(around);
+        limits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_folders_are_understood() {
+        for (name, expected) in [
+            ("llama3.1-8b", Some(Benchmark::Llama3_1_8b)),
+            ("llama3_1-8b-edge", Some(Benchmark::Llama3_1_8bEdge)),
+            ("llama2-70b-99.9", Some(Benchmark::Llama2_70b)),
+            ("llama2-70b-99", Some(Benchmark::Llama2_70b)),
+            ("bert", None),
+        ] {
+            assert_eq!(Benchmark::from_name(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_those_of_the_reference() {
+        assert_eq!(Benchmark::DeepseekR1.check("AIME1983"), Some(Check::Aime));
+        assert_eq!(Benchmark::GptOss120b.check("mmlu_pro"), Some(Check::LettersToJ));
+        assert_eq!(Benchmark::Mixtral8x7b.check("gsm8k"), None);
+        assert_eq!(Benchmark::Llama3_1_405b.check("rouge"), Some(Check::RougeL));
+        assert_eq!(Benchmark::Llama3_1_8b.check(""), Some(Check::Rouge));
+    }
+
+    #[test]
+    fn limits_are_those_of_mlperf() {
+        let bounds =
+            |it: Benchmark, high| it.limits(high).into_iter().map(|it| (it.key, it.bound())).collect::<Vec<_>>();
+        assert_eq!(bounds(Benchmark::Llama3_1_8b, false)[0], ("rouge1", 0.99 * 38.7792));
+        assert_eq!(bounds(Benchmark::Llama2_70b, true)[2], ("rougeL", 0.999 * 28.6162));
+        assert_eq!(bounds(Benchmark::Llama2_70b, true)[3], ("tokens_per_sample", 0.9 * 294.45));
+        assert_eq!(bounds(Benchmark::GptOss120b, false).len(), 1);
+    }
+}

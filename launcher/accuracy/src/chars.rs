@@ -1,0 +1,130 @@
+//! Characters and white space as Python has them, on whose rules the reference programs rest. Pure.
+//!
+//! Unicode's tables are those of the crate `unicode-general-category`, which are newer than Python 3.10's (Unicode 13): a character that
+//! was added since then may be classed differently.
+
+use unicode_general_category::{GeneralCategory as Category, get_general_category as category};
+
+/// White space as `str.isspace` and `\s` of `re` have it: that of Rust and U+001C to U+001F.
+pub(crate) fn is_space(it: char) -> bool {
+    matches!(it, '\t'..='\r' | '\u{1c}'..='\u{20}' | '\u{85}' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}'
+        | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
+}
+
+/// `\d` of `re`: the digits of all scripts.
+pub(crate) fn is_digit(it: char) -> bool {
+    it.is_ascii_digit() || (!it.is_ascii() && category(it) == Category::DecimalNumber)
+}
+
+/// `\w` of `re`: letters, numbers of every kind, and `_`.
+pub(crate) fn is_word(it: char) -> bool {
+    if it.is_ascii() {
+        return it.is_ascii_alphanumeric() || it == '_';
+    }
+    matches!(
+        category(it),
+        Category::UppercaseLetter
+            | Category::LowercaseLetter
+            | Category::TitlecaseLetter
+            | Category::ModifierLetter
+            | Category::OtherLetter
+            | Category::DecimalNumber
+            | Category::LetterNumber
+            | Category::OtherNumber
+    )
+}
+
+/// The value of a digit, 0 to 9; `None`: it is no digit. Unicode has the digits of a script in a run that begins with its zero.
+pub(crate) fn digit(it: char) -> Option<u32> {
+    if it.is_ascii() {
+        return it.to_digit(10);
+    }
+    let before = |it: &u32| char::from_u32(it - 1).filter(|it| is_digit(*it)).map(u32::from);
+    is_digit(it).then(|| (std::iter::successors(Some(u32::from(it)), before).count() as u32 - 1) % 10)
+}
+
+/// `str.strip`.
+pub(crate) fn strip(text: &str) -> &str {
+    text.trim_matches(is_space)
+}
+
+/// Whether two letters are equal where `re.IGNORECASE` compares; `lower` is in `a` to `z`. Python has i equal to U+0130 and U+0131, s to
+/// U+017F and k to U+212A.
+pub(crate) fn is_letter_ignoring_case(it: char, lower: char) -> bool {
+    let folded = match it {
+        '\u{130}' | '\u{131}' => 'i',
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        _ => it.to_ascii_lowercase(),
+    };
+    folded == lower
+}
+
+/// `[A-Za-z]` with `re.IGNORECASE`.
+pub(crate) fn is_latin_letter(it: char) -> bool {
+    it.is_ascii_alphabetic() || matches!(it, '\u{130}' | '\u{131}' | '\u{17f}' | '\u{212a}')
+}
+
+/// `\b` of `re` before the character at `at`.
+pub(crate) fn is_boundary(text: &[char], at: usize) -> bool {
+    let word = |at: Option<usize>| at.and_then(|it| text.get(it)).is_some_and(|it| is_word(*it));
+    word(at.checked_sub(1)) != word(Some(at))
+}
+
+/// Whether `word`, of letters `a` to `z` and signs, stands at `at`, letters compared as `re.IGNORECASE` does.
+pub(crate) fn stands_at(text: &[char], at: usize, word: &str) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    rest.len() >= word.len() && word.chars().zip(rest).all(|(wanted, found)| is_letter_ignoring_case(*found, wanted))
+}
+
+/// The first place from `at` on that is no white space.
+pub(crate) fn skip_space(text: &[char], at: usize) -> usize {
+    at + text.get(at..).unwrap_or_default().iter().take_while(|it| is_space(**it)).count()
+}
+
+/// A text as `float` of Python reads it; `None`: it raises `ValueError`.
+pub(crate) fn float(text: &str) -> Option<f64> {
+    let text: Vec<char> = strip(text).chars().collect();
+    let mut plain = String::with_capacity(text.len());
+    for (at, found) in text.iter().enumerate() {
+        let digit_at = |at: Option<usize>| at.and_then(|it| text.get(it)).is_some_and(|it| is_digit(*it));
+        match digit(*found) {
+            Some(value) => plain.push(char::from_digit(value, 10)?),
+            // Python allows an underscore between two digits.
+            None if *found == '_' && digit_at(at.checked_sub(1)) && digit_at(Some(at + 1)) => {}
+            None => plain.push(*found),
+        }
+    }
+    plain.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_of_other_scripts_have_values() {
+        // Arabic, Devanagari, full width, and the five sets of mathematical digits, which touch each other.
+        for (it, value) in
+            [('7', 7), ('\u{663}', 3), ('\u{96f}', 9), ('\u{ff10}', 0), ('\u{1d7d8}', 0), ('\u{1d7ff}', 9)]
+        {
+            assert_eq!(digit(it), Some(value), "{it}");
+        }
+        assert_eq!((digit('a'), digit('\u{bd}')), (None, None));
+    }
+
+    #[test]
+    fn words_have_letters_and_numbers_and_no_marks() {
+        assert!(['a', '_', '9', '\u{e9}', '\u{bd}', '\u{2167}', '\u{660}', '\u{4e2d}'].into_iter().all(is_word));
+        // A combining accent, a circled letter, a currency sign.
+        assert!(!['-', ' ', '\u{301}', '\u{24b6}', '\u{20ac}'].into_iter().any(is_word));
+    }
+
+    #[test]
+    fn numbers_are_read_as_python_reads_them() {
+        let cases = [("1_000", Some(1000.0)), (" 3.5\n", Some(3.5)), ("\u{663}", Some(3.0)), ("-.5", Some(-0.5))];
+        for (text, value) in cases.into_iter().chain([("1,000", None), ("_1", None), ("", None), ("1__0", None)]) {
+            assert_eq!(float(text), value, "{text}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Holds the figures of a run against MLPerf's limits. Pure.
+
+use crate::{benchmark::Limit, scorer::Outcome};
+
+/// A figure beside its limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judged {
+    /// What it is held against.
+    pub limit: Limit,
+    /// The figure as printed; `None`: it was not computed.
+    pub value: Option<f64>,
+    /// Whether the limit is met; `None`: there is no figure, or the run covers a part of the data set.
+    pub met: Option<bool>,
+}
+
+/// What the limits come to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// All are met.
+    Passed,
+    /// At least one is missed.
+    Failed,
+    /// There is no verdict, for these reasons.
+    Undecided(Vec<String>),
+}
+
+/// The limits of a run, and its verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate {
+    /// The limits of the benchmark.
+    pub limits: Vec<Judged>,
+    /// What they come to.
+    pub verdict: Verdict,
+}
+
+/// Judges a run. Limits hold for a run over the whole data set: a part of it has no verdict, nor has a run where a figure with a limit was
+/// not computed, unless another figure misses its limit. `doubts` are further reasons against a verdict. `high` takes 99.9 % of the
+/// reference in place of 99 %.
+pub fn judge(outcome: &Outcome, high: bool, doubts: &[String]) -> Gate {
+    let mut reasons = doubts.to_vec();
+    let wanted = outcome.benchmark.samples();
+    if outcome.samples != wanted {
+        let name = outcome.benchmark.name();
+        reasons
+            .push(format!("the log answers {} samples, and the limits of {name} hold for {wanted}", outcome.samples));
+    }
+    let is_comparable = reasons.is_empty();
+    let judged = |limit: Limit| {
+        let value = outcome.value(limit.key);
+        let meets = |it: f64| if limit.is_upper { it <= limit.bound() } else { it >= limit.bound() };
+        Judged { limit, value, met: value.filter(|_| is_comparable).map(meets) }
+    };
+    let limits: Vec<Judged> = outcome.benchmark.limits(high).into_iter().map(judged).collect();
+    for key in limits.iter().filter(|it| it.value.is_none() && !it.limit.is_upper).map(|it| it.limit.key) {
+        let reason =
+            outcome.missing.iter().find(|(it, _)| *it == key).map_or("it is not printed", |(_, reason)| reason);
+        reasons.push(format!("{key} is not computed: {reason}"));
+    }
+    let verdict = match limits.iter().any(|it| it.met == Some(false)) {
+        true => Verdict::Failed,
+        false if reasons.is_empty() => Verdict::Passed,
+        false => Verdict::Undecided(reasons),
+    };
+    Gate { limits, verdict }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{benchmark::Benchmark, scorer::Value};
+
+    fn outcome(samples: u64, values: &[(&'static str, f64)]) -> Outcome {
+        Outcome {
+            benchmark: Benchmark::Llama3_1_8bEdge,
+            lines: samples,
+            scored: samples,
+            samples,
+            repeated: 0,
+            unknown: 0,
+            values: values.iter().map(|(key, number)| Value { key, number: *number, text: String::new() }).collect(),
+            missing: vec![("gen_len", "no tables"), ("rougeLsum", "no tables")],
+            kinds: Vec::new(),
+        }
+    }
+
+    fn check(outcome: &Outcome, expected: Verdict) {
+        assert_eq!(judge(outcome, false, &[]).verdict, expected);
+    }
+
+    /// At the limits, or a thousandth below the first.
+    fn at_limits(first: f64) -> Vec<(&'static str, f64)> {
+        let bounds = Benchmark::Llama3_1_8bEdge.limits(false);
+        let lower = bounds.iter().filter(|it| !it.is_upper);
+        lower.enumerate().map(|(index, it)| (it.key, it.bound() - if index == 0 { first } else { 0.0 })).collect()
+    }
+
+    #[test]
+    fn a_figure_at_its_limit_passes() {
+        check(&outcome(5000, &at_limits(0.0)), Verdict::Passed);
+        check(&outcome(5000, &at_limits(0.001)), Verdict::Failed);
+        let upper = 1.1 * 3_051_113.0;
+        let mut values = at_limits(0.0);
+        values[4].1 = upper;
+        check(&outcome(5000, &values), Verdict::Passed);
+        values[4].1 = upper + 1.0;
+        check(&outcome(5000, &values), Verdict::Failed);
+    }
+
+    #[test]
+    fn a_part_of_the_data_set_has_no_verdict() {
+        let gate = judge(&outcome(4999, &at_limits(10.0)), false, &[]);
+        let Verdict::Undecided(reasons) = gate.verdict else { panic!("{:?}", gate.verdict) };
+        assert_eq!(reasons, ["the log answers 4999 samples, and the limits of llama3.1-8b-edge hold for 5000"]);
+        assert!(gate.limits.iter().all(|it| it.met.is_none() && it.value.is_some()));
+    }
+
+    #[test]
+    fn a_figure_that_is_not_computed_leaves_the_verdict_open_unless_another_is_missed() {
+        let gate = judge(&outcome(5000, &at_limits(0.0)[..3]), false, &[]);
+        let Verdict::Undecided(reasons) = gate.verdict else { panic!("{:?}", gate.verdict) };
+        assert_eq!(reasons, ["rougeLsum is not computed: no tables", "gen_len is not computed: no tables"]);
+        check(&outcome(5000, &at_limits(1.0)[..3]), Verdict::Failed);
+    }
+
+    #[test]
+    fn a_doubt_leaves_the_verdict_open() {
+        let gate = judge(&outcome(5000, &at_limits(1.0)), false, &["the tokenizer is another one".into()]);
+        assert!(matches!(gate.verdict, Verdict::Undecided(_)));
+    }
+}

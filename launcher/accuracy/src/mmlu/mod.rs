@@ -1,0 +1,17 @@
+//! MMLU: prompts, the letter of an answer, and the figures. Pure.
+//!
+//! Sources: `evaluate.py` and `categories.py` of the authors' repository (hendrycks/test), and the task `mmlu` of lm-evaluation-harness.
+//! Deliberately absent: the reading of data and the sending of prompts.
+
+mod figures;
+mod letter;
+mod prompt;
+mod subjects;
+
+pub use figures::{Answer, Counts, Figures, Method, Settings, csv, shares};
+pub use letter::{from_log_probabilities, from_text, original_from_log_probabilities};
+pub use prompt::{Format, Question, prompt};
+pub use subjects::{Categories, Domain, SUBJECTS, domain};
+
+/// The letter of each choice.
+pub const LETTERS: [char; 4] = ['A', 'B', 'C', 'D'];

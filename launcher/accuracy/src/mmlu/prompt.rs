@@ -1,0 +1,73 @@
+//! The prompts of MMLU. Pure.
+
+use serde::Serialize;
+
+use super::LETTERS;
+use crate::chars::strip;
+
+/// Whose prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub enum Format {
+    /// That of the authors: two spaces stand after `about`.
+    #[default]
+    #[serde(rename = "original")]
+    Original,
+    /// That of lm-evaluation-harness: one space, and questions without white space around them.
+    #[serde(rename = "lm-eval")]
+    Harness,
+}
+
+/// A question with its four choices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// Without the choices.
+    pub text: String,
+    /// In the order of [`LETTERS`].
+    pub choices: [String; 4],
+    /// The index of the right choice, 0 to 3.
+    pub answer: usize,
+}
+
+/// The text that is sent for a question: a headline, the examples with their answers, and the question. The headline stays without examples.
+/// Source: `gen_prompt` and `format_example` of evaluate.py.
+pub fn prompt(format: Format, subject: &str, examples: &[Question], question: &Question) -> String {
+    let words = subject.split('_').filter(|it| !it.is_empty() || format == Format::Original);
+    let subject = words.map(|it| format!(" {it}")).collect::<String>();
+    let space = match format {
+        Format::Original => " ",
+        Format::Harness => "",
+    };
+    let mut prompt = format!("The following are multiple choice questions (with answers) about{space}{subject}.\n\n");
+    for example in examples {
+        add_question(&mut prompt, format, example);
+        prompt.extend([' ', LETTERS[example.answer % LETTERS.len()], '\n', '\n']);
+    }
+    add_question(&mut prompt, format, question);
+    prompt
+}
+
+fn add_question(prompt: &mut String, format: Format, question: &Question) {
+    let text = if format == Format::Harness { strip(&question.text) } else { &question.text };
+    prompt.push_str(text);
+    for (letter, choice) in LETTERS.iter().zip(&question.choices) {
+        prompt.push_str(&format!("\n{letter}. {choice}"));
+    }
+    prompt.push_str("\nAnswer:");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_differ_in_spaces() {
+        let question = Question { text: " Why? ".into(), choices: ["a", "b", "c", "d"].map(str::to_owned), answer: 2 };
+        let tail = "\nA. a\nB. b\nC. c\nD. d\nAnswer:";
+        let head = "The following are multiple choice questions (with answers) about";
+        assert_eq!(prompt(Format::Original, "us_law", &[], &question), format!("{head}  us law.\n\n Why? {tail}"));
+        assert_eq!(
+            prompt(Format::Harness, "us_law", std::slice::from_ref(&question), &question),
+            format!("{head} us law.\n\nWhy?{tail} C\n\nWhy?{tail}")
+        );
+    }
+}

@@ -1,0 +1,266 @@
+//! Whole runs of the reference scripts: from the accuracy log to the line of the result, with real token ids.
+//!
+//! A data set in pickle or Parquet is not read by this crate. Where `expected_rows.json` has what was expected of each row, the run is
+//! scored against that; else against a file of the same name that ends in `.jsonl`, which the project's own vectors have.
+
+use std::{collections::HashMap, fs, io::BufReader, path::Path};
+
+use accuracy::{
+    benchmark::Benchmark,
+    clean_up, expected, files,
+    log::{Element, token_ids},
+    punkt::Punkt,
+    sample::{Expected, Figures, SampleScore},
+    scorer::{LogLine, Outcome, ScoreError, Scorer},
+};
+use loadgen::logs::accuracy_log::{self, ReadError};
+use serde_json::Value;
+use tokenizer::Tokenizer;
+
+use crate::{folder, json_of, list, punkt_for, say, string, text_of};
+
+/// A tokenizer of the vectors, with whether its texts are cleaned up.
+struct Decoder {
+    tokenizer: Tokenizer,
+    cleans: bool,
+}
+
+impl Decoder {
+    fn read(name: &str) -> Option<Decoder> {
+        let json = text_of(&format!("tokenizers/{name}/tokenizer.json"))?;
+        let config = json_of(&format!("tokenizers/{name}/tokenizer_config.json"))?;
+        let cleans = config["clean_up_tokenization_spaces"].as_bool().unwrap_or_default();
+        Some(Decoder { tokenizer: Tokenizer::parse(json.as_bytes()).unwrap(), cleans })
+    }
+
+    fn decode(&self, ids: &[u32], keeps_special: bool) -> Result<String, String> {
+        let text = if keeps_special { self.tokenizer.decode_all(ids) } else { self.tokenizer.decode(ids) };
+        let text = text.map_err(|error| error.to_string())?;
+        Ok(if self.cleans { clean_up(&text) } else { text })
+    }
+}
+
+fn lines(log: &Path) -> impl Iterator<Item = Result<LogLine, ReadError>> {
+    let file = fs::File::open(log).unwrap_or_else(|error| panic!("{}: {error}", log.display()));
+    accuracy_log::read(BufReader::new(file))
+        .map(|it| it.map(|it| LogLine { seq_id: it.seq_id, qsl_idx: it.qsl_idx, data: it.data }))
+}
+
+fn scored(
+    benchmark: Benchmark,
+    log: &str,
+    expected: &[Expected],
+    decoder: &Decoder,
+    punkt: Option<&Punkt>,
+) -> (Outcome, Vec<SampleScore>) {
+    let element = if log.contains("int64") { Element::Int64 } else { Element::Int32 };
+    let scorer = Scorer { benchmark, expected, punkt, element, threads: 2 };
+    let decode = |ids: &[u32]| decoder.decode(ids, benchmark.keeps_special_tokens());
+    let mut scores = Vec::new();
+    let outcome: Result<Outcome, ScoreError<ReadError>> = scorer.score(lines(&folder().path.join(log)), decode, |it| {
+        scores.push(it.clone());
+        Ok(())
+    });
+    (outcome.unwrap(), scores)
+}
+
+fn assert_line(outcome: &Outcome, file: &str) {
+    let Some(expected) = text_of(file) else { return };
+    assert_eq!(files::result_line(outcome), expected.trim(), "{file}");
+    let whole = files::accuracy_txt(outcome, "00");
+    assert!(whole.contains(&format!("\n{}\n\nhash=00\n", expected.trim())), "{whole}");
+    say(&format!("{file}: the line of {} answers", outcome.scored));
+}
+
+/// What was expected of each sample, from a file in JSON.
+fn rows(benchmark: Benchmark, file: &str) -> Option<Vec<Expected>> {
+    let text = text_of(file)?;
+    Some(expected::read(text.as_bytes(), benchmark).unwrap_or_else(|error| panic!("{file}: {error}")))
+}
+
+#[test]
+fn llama3_1_8b() {
+    let Some(expected) = rows(Benchmark::Llama3_1_8b, "e2e/llama3.1-8b/cnn_eval.json") else { return };
+    let Some(decoder) = Decoder::read("tok-bytelevel") else { return };
+    let punkt = punkt_for("ROUGE-Lsum and gen_len of e2e/llama3.1-8b");
+    for kind in ["int32", "int64", "partial"] {
+        let log = format!("e2e/llama3.1-8b/mlperf_log_accuracy.{kind}.json");
+        if text_of(&log).is_none() {
+            continue;
+        }
+        let (outcome, _) = scored(Benchmark::Llama3_1_8b, &log, &expected, &decoder, punkt.as_ref());
+        let file = format!("e2e/llama3.1-8b/expected.{kind}.txt");
+        match punkt {
+            Some(_) => assert_line(&outcome, &file),
+            None => assert_figures_without_tables(&outcome, &file),
+        }
+    }
+    assert_decoded("e2e/llama3.1-8b/decoded.json", &decoder);
+}
+
+/// What does not depend on sentences is the reference's; the rest is missing.
+fn assert_figures_without_tables(outcome: &Outcome, file: &str) {
+    let Some(expected) = text_of(file) else { return };
+    for value in &outcome.values {
+        let part = format!("'{}': {}", value.key, value.text);
+        assert!(expected.contains(&part), "{file} has no {part}");
+    }
+    let missing: Vec<&str> = outcome.missing.iter().map(|(key, _)| *key).collect();
+    assert_eq!(missing, ["rougeLsum", "gen_len"]);
+}
+
+fn ids_of(value: &Value) -> Vec<u32> {
+    value.as_array().unwrap().iter().map(|it| it.as_u64().unwrap() as u32).collect()
+}
+
+fn assert_decoded(file: &str, decoder: &Decoder) {
+    let Some(json) = json_of(file) else { return };
+    let cases = list(&json, file);
+    for case in cases {
+        let ids = ids_of(&case["tokens"]);
+        assert_eq!(decoder.decode(&ids, false).unwrap(), string(&case["text"]), "{file}");
+        if let Some(text) = case["text_no_cleanup"].as_str() {
+            assert_eq!(decoder.tokenizer.decode(&ids).unwrap(), text, "{file}");
+        }
+    }
+    say(&format!("{file}: {} texts", cases.len()));
+}
+
+#[test]
+fn texts_of_tokens_are_those_of_the_python_tokenizers() {
+    let Some(file) = json_of("tokenization.json") else { return };
+    for (name, cases) in file.as_object().unwrap() {
+        let Some(decoder) = Decoder::read(name) else { continue };
+        let all = ["encode", "decode_random_ids"].into_iter().flat_map(|it| list(&cases[it], it));
+        let mut count = 0;
+        for case in all {
+            let ids = ids_of(&case["ids"]);
+            // They are those of the tokenizer alone, before the clean-up.
+            let tokenizer = &decoder.tokenizer;
+            assert_eq!(tokenizer.decode_all(&ids).unwrap(), string(&case["decoded"]), "{name} {ids:?}");
+            assert_eq!(tokenizer.decode(&ids).unwrap(), string(&case["decoded_skip_special"]), "{name} {ids:?}");
+            count += 1;
+        }
+        say(&format!("tokenization.json, {name}: {count} texts of tokens"));
+    }
+}
+
+/// Scores a run whose data set is a pickle, against the same rows in JSON.
+fn assert_pickled(benchmark: Benchmark, data_set: &str, tokenizer: &str) {
+    let name = benchmark.name();
+    let file = format!("e2e/{name}/{data_set}.jsonl");
+    let Some(expected) = rows(benchmark, &file) else { return };
+    let Some(decoder) = Decoder::read(tokenizer) else { return };
+    let Some(punkt) = punkt_for(&format!("e2e/{name}")) else { return };
+    let log = format!("e2e/{name}/mlperf_log_accuracy.json");
+    let (outcome, _) = scored(benchmark, &log, &expected, &decoder, Some(&punkt));
+    assert_line(&outcome, &format!("e2e/{name}/expected.txt"));
+}
+
+#[test]
+fn llama2_70b() {
+    assert_pickled(Benchmark::Llama2_70b, "open_orca", "tok-metaspace");
+}
+
+#[test]
+fn mixtral_8x7b() {
+    assert_pickled(Benchmark::Mixtral8x7b, "mixtral", "tok-metaspace");
+}
+
+#[test]
+fn llama3_1_405b() {
+    assert_pickled(Benchmark::Llama3_1_405b, "llama3.1_405b", "tok-bytelevel");
+}
+
+/// The rows of a run by their sample. `list` are its scored answers, in the order of the log; `of_log` are their samples.
+fn expected_of(list: &[Value], samples: &[u64]) -> Vec<Expected> {
+    assert_eq!(list.len(), samples.len());
+    let by_sample: HashMap<u64, &Value> = samples.iter().copied().zip(list).collect();
+    let most = samples.iter().copied().max().unwrap_or_default();
+    let text = |it: &Value| {
+        it.as_str().map_or_else(|| if it.is_null() { String::new() } else { it.to_string() }, str::to_owned)
+    };
+    let row = |sample| {
+        let row = by_sample.get(&sample);
+        // A sample that was not answered is not looked at.
+        row.map_or_else(Expected::default, |it| Expected {
+            text: text(&it["ground_truth"]),
+            kind: text(&it["dataset"]),
+        })
+    };
+    (0..=most).map(row).collect()
+}
+
+#[test]
+fn deepseek_r1() {
+    let folder_name = "e2e/deepseek-r1";
+    let Some(file) = json_of(&format!("{folder_name}/expected_rows.json")) else { return };
+    let Some(decoder) = Decoder::read("tok-bytelevel") else { return };
+    let log = format!("{folder_name}/mlperf_log_accuracy.json");
+    let rows = list(&file, "rows");
+    let mut samples = Vec::new();
+    for line in lines(&folder().path.join(&log)).map(Result::unwrap) {
+        if !samples.contains(&line.qsl_idx) {
+            let text = decoder.decode(&token_ids(&line.data, Element::Int32).unwrap(), false).unwrap();
+            // Samples that the data set lacks are not among the rows.
+            if rows.get(samples.len()).is_some_and(|it| string(&it["model_output"]) == text) {
+                samples.push(line.qsl_idx);
+            }
+        }
+    }
+    let expected = expected_of(rows, &samples);
+    let (outcome, scores) = scored(Benchmark::DeepseekR1, &log, &expected, &decoder, None);
+    for (row, score) in rows.iter().zip(&scores) {
+        let Figures::Answer { correct, extracted } = &score.figures else { panic!("{score:?}") };
+        let wanted = match &row["extracted_answer"] {
+            Value::Null => None,
+            Value::String(it) => Some(it.clone()),
+            it => Some(it.as_f64().unwrap().to_string()),
+        };
+        assert_eq!(*extracted, wanted, "{row}");
+        assert_eq!(*correct, row["prompt_accuracy"] == 100.0, "{row}");
+        assert_eq!(Some(score.tokens), row["tok_model_output_len"].as_u64(), "{row}");
+    }
+    assert_line(&outcome, &format!("{folder_name}/expected.txt"));
+}
+
+#[test]
+fn gpt_oss_120b() {
+    let folder_name = "e2e/gpt-oss-120b";
+    let Some(file) = json_of(&format!("{folder_name}/expected_rows.json")) else { return };
+    let Some(decoder) = Decoder::read("tok-bytelevel") else { return };
+    let log = format!("{folder_name}/mlperf_log_accuracy.json");
+    let rows = list(&file["rows"], "rows");
+    let samples: Vec<u64> = rows.iter().map(|it| it["qsl_idx"].as_u64().unwrap()).collect();
+    let expected = expected_of(rows, &samples);
+    let (outcome, scores) = scored(Benchmark::GptOss120b, &log, &expected, &decoder, None);
+    // The rows of the reference are by data set, the scores in the order of the log.
+    let by_sequence: HashMap<u64, &SampleScore> = scores.iter().map(|it| (it.seq_id, it)).collect();
+    assert_eq!(by_sequence.len(), rows.len());
+    for row in rows {
+        let score = by_sequence[&row["seq_id"].as_u64().unwrap()];
+        let Figures::Answer { correct, extracted } = &score.figures else { panic!("{score:?}") };
+        assert_eq!(extracted.as_deref(), row["extracted_answer"].as_str(), "{row}");
+        assert_eq!(Some(*correct), row["is_correct"].as_bool(), "{row}");
+        assert_eq!(Some(score.tokens), row["token_count"].as_u64(), "{row}");
+    }
+    assert_line(&outcome, &format!("{folder_name}/expected.txt"));
+}
+
+#[test]
+fn a_log_that_is_cut_is_an_error_and_no_score() {
+    let Some(text) = text_of("e2e/llama3.1-8b/mlperf_log_accuracy.int32.json") else { return };
+    let Some(expected) = rows(Benchmark::Llama3_1_8b, "e2e/llama3.1-8b/cnn_eval.json") else { return };
+    let scorer = Scorer {
+        benchmark: Benchmark::Llama3_1_8b,
+        expected: &expected,
+        punkt: None,
+        element: Element::Int32,
+        threads: 1,
+    };
+    let cut = &text.as_bytes()[..text.len() / 2];
+    let lines = accuracy_log::read(cut)
+        .map(|it| it.map(|it| LogLine { seq_id: it.seq_id, qsl_idx: it.qsl_idx, data: it.data }));
+    let error = scorer.score(lines, |_| Ok(String::new()), |_| Ok(())).unwrap_err().to_string();
+    assert!(error.contains("is no answer (EOF while parsing"), "{error}");
+}
