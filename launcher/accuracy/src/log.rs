@@ -13,12 +13,12 @@ pub enum Element {
 }
 
 impl Element {
-    /// By the name of the reference's option.
+    /// By the name of the reference's option; `float32` is `float`.
     pub fn from_name(name: &str) -> Option<Element> {
         match name {
             "int32" => Some(Element::Int32),
             "int64" => Some(Element::Int64),
-            "float" => Some(Element::Float32),
+            "float" | "float32" => Some(Element::Float32),
             _ => None,
         }
     }

@@ -99,8 +99,8 @@ pub fn score(
     expected: &str,
     punkt: Option<&Punkt>,
 ) -> (Figures, Option<u64>) {
-    if !check.needs_sentences() {
-        return (compared(benchmark, check, text, expected), None);
+    if let Some(figures) = compared(benchmark, check, text, expected) {
+        return (figures, None);
     }
     let both = punkt.map(|it| (joined(text, it), joined(expected, it)));
     let (predicted, wanted) = both.as_ref().map_or((text, expected), |(a, b)| (a.as_str(), b.as_str()));
@@ -123,10 +123,11 @@ pub fn score(
     (figures, characters)
 }
 
-/// The figures of an answer that is not split into sentences.
-fn compared(benchmark: Benchmark, check: Check, text: &str, expected: &str) -> Figures {
+/// The figures of an answer that is not split into sentences; `None`: its check does so.
+fn compared(benchmark: Benchmark, check: Check, text: &str, expected: &str) -> Option<Figures> {
     let is_gpt_oss = benchmark == Benchmark::GptOss120b;
-    match check {
+    let figures = match check {
+        Check::Rouge | Check::RougeL | Check::NiahEm | Check::QaEm => return None,
         Check::Gsm8k => Figures::Answer {
             correct: answers::gsm8k_is_correct(text, expected),
             extracted: answers::gsm8k_number(text),
@@ -143,12 +144,13 @@ fn compared(benchmark: Benchmark, check: Check, text: &str, expected: &str) -> F
             let code = if is_gpt_oss { answers::gpt_oss_code(text) } else { answers::deepseek_code(text) };
             Figures::Program { extracted: code.map(str::to_owned) }
         }
-        Check::Aime | Check::Rouge | Check::RougeL | Check::NiahEm | Check::QaEm => {
+        Check::Aime => {
             let found = answers::aime_answer(text);
             let correct = found.is_some_and(|it| answers::same_integer(it, expected));
             Figures::Answer { correct, extracted: found.map(|it| it.to_string()) }
         }
-    }
+    };
+    Some(figures)
 }
 
 fn letter(is_gpt_oss: bool, text: &str, expected: &str, last: LastLetter) -> Figures {

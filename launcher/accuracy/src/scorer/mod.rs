@@ -1,0 +1,281 @@
+//! Scores the answers of an accuracy log against what was expected. Pure: the caller reads the log and decodes tokens.
+//!
+//! Answers are scored in batches on several threads. Kept are the answers of a batch, eight bytes a figure of each sample, and the set of
+//! samples; scores are given out in the order of the log.
+
+mod outcome;
+mod totals;
+
+use std::collections::HashSet;
+
+pub use outcome::{KindOutcome, Outcome, Value};
+use totals::Totals;
+
+use crate::{
+    benchmark::Benchmark,
+    in_parallel,
+    log::{Element, TokenError, token_ids},
+    punkt::Punkt,
+    sample::{self, Expected, SampleScore},
+};
+
+/// The most answers of a batch.
+const BATCH: usize = 512;
+/// The most bytes of the answers of a batch, but for the last answer of it.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// A line of an accuracy log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogLine {
+    /// The sequence number.
+    pub seq_id: u64,
+    /// The sample.
+    pub qsl_idx: u64,
+    /// The answer as LoadGen recorded it.
+    pub data: Vec<u8>,
+}
+
+/// Why answers cannot be scored.
+#[derive(Debug, thiserror::Error)]
+pub enum ScoreError<E: std::error::Error + 'static> {
+    /// The log cannot be read.
+    #[error(transparent)]
+    Log(E),
+    /// An answer to a sample that is not there.
+    #[error("the accuracy log answers sample {sample}, and the data set has {rows} rows; give the data set of the run")]
+    Sample {
+        /// From 0.
+        sample: u64,
+        /// Rows that there are.
+        rows: usize,
+    },
+    /// A row of a kind without a check.
+    #[error(
+        "row {row} of the data set, from 0, is of the kind {kind:?}, which {benchmark} has no check for; give the data set of {benchmark}"
+    )]
+    Kind {
+        /// From 0.
+        row: u64,
+        /// As in the data set.
+        kind: String,
+        /// The benchmark's name.
+        benchmark: &'static str,
+    },
+    /// An answer that is no token ids.
+    #[error("the answer to sample {sample} {cause}")]
+    Tokens {
+        /// From 0.
+        sample: u64,
+        /// What is wrong.
+        cause: TokenError,
+    },
+    /// An answer that has no text.
+    #[error("the answer to sample {sample} cannot be decoded: {cause}")]
+    Decode {
+        /// From 0.
+        sample: u64,
+        /// As the decoder says.
+        cause: String,
+    },
+    /// Nothing to score.
+    #[error("the accuracy log has no answer to a sample of the data set; give the log and the data set of one run")]
+    Empty,
+    /// The caller cannot use a score.
+    #[error("cannot write the score of sample {sample}: {cause}")]
+    Write {
+        /// From 0.
+        sample: u64,
+        /// Of the system.
+        cause: std::io::Error,
+    },
+}
+
+/// What the answers of a log are scored with.
+#[derive(Clone, Copy, Debug)]
+pub struct Scorer<'a> {
+    /// Which checks.
+    pub benchmark: Benchmark,
+    /// What was expected of each sample, by its index.
+    pub expected: &'a [Expected],
+    /// The tables that split sentences; `None`: what needs them is not computed.
+    pub punkt: Option<&'a Punkt>,
+    /// The type of the numbers in the log.
+    pub element: Element,
+    /// Threads that score, at least 1.
+    pub threads: usize,
+}
+
+impl Scorer<'_> {
+    /// Scores the answers of a log, and sums them up. `decode` turns token ids into text, on several threads; `each` takes the score of each
+    /// sample, in the order of the log. The first answer to a sample counts, but where questions are repeated on purpose.
+    ///
+    /// # Errors
+    /// The log, `decode` or `each` fails; an answer is to no sample, or is no token ids; nothing is left to score.
+    pub fn score<E: std::error::Error + Send + 'static>(
+        &self,
+        log: impl IntoIterator<Item = Result<LogLine, E>>,
+        decode: impl Fn(&[u32]) -> Result<String, String> + Sync,
+        mut each: impl FnMut(&SampleScore) -> std::io::Result<()>,
+    ) -> Result<Outcome, ScoreError<E>> {
+        let mut totals = Totals::new(self.benchmark);
+        let mut seen = HashSet::new();
+        let mut batch: Vec<LogLine> = Vec::with_capacity(BATCH);
+        let mut bytes = 0;
+        let mut log = log.into_iter();
+        loop {
+            let next = log.next().transpose().map_err(ScoreError::Log)?;
+            let ends = next.is_none();
+            if let Some(line) = next {
+                totals.lines += 1;
+                if line.qsl_idx >= self.expected.len() as u64 {
+                    if !self.benchmark.skips_unknown_samples() {
+                        return Err(ScoreError::Sample { sample: line.qsl_idx, rows: self.expected.len() });
+                    }
+                    totals.unknown += 1;
+                } else if seen.insert(line.qsl_idx) || self.benchmark.counts_repeats() {
+                    bytes += line.data.len();
+                    batch.push(line);
+                } else {
+                    totals.repeated += 1;
+                }
+            }
+            if batch.len() >= BATCH || bytes >= BATCH_BYTES || ends {
+                for score in in_parallel(&batch, self.threads, |line| self.score_line(line, &decode)) {
+                    let score = score?;
+                    each(&score).map_err(|cause| ScoreError::Write { sample: score.qsl_idx, cause })?;
+                    totals.add(&score);
+                }
+                (batch, bytes) = (Vec::with_capacity(BATCH), 0);
+            }
+            if ends {
+                break;
+            }
+        }
+        totals.samples = seen.len() as u64;
+        if totals.scored == 0 { Err(ScoreError::Empty) } else { Ok(totals.finish()) }
+    }
+
+    fn score_line<E: std::error::Error + 'static>(
+        &self,
+        line: &LogLine,
+        decode: &impl Fn(&[u32]) -> Result<String, String>,
+    ) -> Result<SampleScore, ScoreError<E>> {
+        let LogLine { seq_id, qsl_idx: sample, data } = line;
+        let sample = *sample;
+        let expected = &self.expected[sample as usize];
+        let benchmark = self.benchmark;
+        let check = benchmark.check(&expected.kind).ok_or_else(|| ScoreError::Kind {
+            row: sample,
+            kind: expected.kind.clone(),
+            benchmark: benchmark.name(),
+        })?;
+        let ids = token_ids(data, self.element).map_err(|cause| ScoreError::Tokens { sample, cause })?;
+        let text = decode(&ids).map_err(|cause| ScoreError::Decode { sample, cause })?;
+        let (figures, characters) = sample::score(benchmark, check, &text, &expected.text, self.punkt);
+        Ok(SampleScore {
+            seq_id: *seq_id,
+            qsl_idx: sample,
+            tokens: ids.len() as u64,
+            dataset: expected.kind.clone(),
+            characters,
+            figures,
+            check: Some(check),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// A log whose tokens are the characters of texts.
+    fn log(answers: &[(u64, &str)]) -> Vec<Result<LogLine, io::Error>> {
+        let bytes = |text: &str| text.chars().flat_map(|it| u32::from(it).to_le_bytes()).collect();
+        let line = |(seq_id, (qsl_idx, text)): (usize, &(u64, &str))| {
+            Ok(LogLine { seq_id: seq_id as u64, qsl_idx: *qsl_idx, data: bytes(text) })
+        };
+        answers.iter().enumerate().map(line).collect()
+    }
+
+    fn decode(ids: &[u32]) -> Result<String, String> {
+        Ok(ids.iter().filter_map(|it| char::from_u32(*it)).collect())
+    }
+
+    fn expected(rows: &[(&str, &str)]) -> Vec<Expected> {
+        rows.iter().map(|(kind, text)| Expected { text: (*text).into(), kind: (*kind).into() }).collect()
+    }
+
+    fn outcome(
+        benchmark: Benchmark,
+        rows: &[(&str, &str)],
+        answers: &[(u64, &str)],
+    ) -> (Result<Outcome, ScoreError<io::Error>>, Vec<u64>) {
+        let punkt = Punkt::default();
+        let expected = expected(rows);
+        let scorer =
+            Scorer { benchmark, expected: &expected, punkt: Some(&punkt), element: Element::Int32, threads: 2 };
+        let mut order = Vec::new();
+        let outcome = scorer.score(log(answers), decode, |it| {
+            order.push(it.seq_id);
+            Ok(())
+        });
+        (outcome, order)
+    }
+
+    #[test]
+    fn the_first_answer_to_a_sample_counts() {
+        let (outcome, order) =
+            outcome(Benchmark::Llama3_1_8b, &[("", "a b"), ("", "c d")], &[(1, "c d"), (0, "a x"), (1, "nothing")]);
+        let outcome = outcome.unwrap();
+        assert_eq!((outcome.lines, outcome.scored, outcome.repeated, outcome.samples), (3, 2, 1, 2));
+        assert_eq!((outcome.value("rouge1"), outcome.value("gen_len")), (Some(75.0), Some(6.0)));
+        assert_eq!(order, [0, 1]);
+    }
+
+    #[test]
+    fn gpt_oss_counts_every_line_by_its_data_set() {
+        let rows = [("aime25", "7"), ("gpqa_diamond", "A")];
+        let (outcome, _) =
+            outcome(Benchmark::GptOss120b, &rows, &[(0, "\\boxed{7}"), (0, "\\boxed{8}"), (1, "A"), (9, "skipped")]);
+        let outcome = outcome.unwrap();
+        assert_eq!((outcome.scored, outcome.unknown), (3, 1));
+        // (1/8 + 1/5) / (2/8 + 1/5)
+        assert_eq!(outcome.values[0].text, "72.222");
+    }
+
+    #[test]
+    fn programs_leave_the_figure_open() {
+        let (outcome, _) = outcome(
+            Benchmark::DeepseekR1,
+            &[("livecodebench", "x"), ("gpqa", "A")],
+            &[(0, "```python\nx\n```"), (1, "A")],
+        );
+        let outcome = outcome.unwrap();
+        assert_eq!(outcome.missing, [("exact_match", "programs that a model wrote are not run here")]);
+        assert_eq!(outcome.kinds[0].correct, None);
+        assert_eq!(outcome.value("num-samples"), Some(2.0));
+    }
+
+    #[test]
+    fn bad_input_is_named() {
+        let check = |benchmark, rows: &[(&str, &str)], answers: &[(u64, &str)], part: &str| {
+            let error = outcome(benchmark, rows, answers).0.unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        };
+        check(Benchmark::Llama2_70b, &[("", "a")], &[(7, "a")], "answers sample 7, and the data set has 1 rows");
+        check(Benchmark::Mixtral8x7b, &[("other", "a")], &[(0, "a")], "is of the kind \"other\"");
+        check(Benchmark::DeepseekR1, &[("gpqa", "a")], &[(7, "a")], "no answer to a sample");
+        check(Benchmark::Llama3_1_8b, &[], &[], "no answer to a sample");
+    }
+
+    #[test]
+    fn more_answers_than_a_batch_keep_their_order() {
+        let rows: Vec<(&str, &str)> = vec![("", "a b c"); 3 * BATCH];
+        let answers: Vec<(u64, &str)> = (0..rows.len() as u64).rev().map(|it| (it, "a b c")).collect();
+        let (outcome, order) = outcome(Benchmark::Llama3_1_8b, &rows, &answers);
+        assert_eq!(outcome.unwrap().value("rougeL"), Some(100.0));
+        assert!(order.is_sorted() && order.len() == rows.len());
+    }
+}
