@@ -17,7 +17,8 @@ use clap::{Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use commands::bench;
 use commands::{
-    archive, compare, index, page, plan, plot, profiles, prune, render, run, show, sim, submission, sut, validate,
+    accuracy, archive, compare, index, page, plan, plot, profiles, prune, render, run, show, sim, submission, sut,
+    validate,
 };
 use crds::wording::with_causes;
 use launcher::console::{self, PrintError};
@@ -65,6 +66,8 @@ enum Command {
     Prune(prune::PruneArgs),
     /// Write a results folder to stdout as a tar stream with checksums; `kubectl benchwright results` reads it
     Archive(archive::ArchiveArgs),
+    /// Score the accuracy log of a LoadGen test, ours or MLCommons' own, as MLPerf's scripts do
+    Accuracy(accuracy::AccuracyArgs),
     /// Build the tree of a submission to MLPerf Inference from finished LoadGen runs, or check one
     Submission(submission::SubmissionArgs),
     #[cfg(target_os = "linux")]
@@ -104,6 +107,7 @@ fn main() -> ExitCode {
         Command::Sut(args) => Ok(sut::run(&args)),
         Command::Compare(args) => Ok(compare::run(&args)),
         Command::Validate(args) => validate::run(&args),
+        Command::Accuracy(args) => accuracy::run(&args),
         Command::Archive(args) => archive::run(&args),
         Command::Prune(args) => prune::run(&args),
         Command::Plot(args) => Ok(plot::run(&args)),

@@ -37,6 +37,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
     (
         "launcher",
         &[
+            "accuracy",
             "analysis",
             "archive",
             "bench",
@@ -52,6 +53,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
             "server-metrics",
             "simulator",
             "submission",
+            "tokenizer",
             "workload-profiles",
         ],
     ),

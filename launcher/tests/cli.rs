@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "cli/accuracy.rs"]
+mod accuracy;
 #[path = "cli/apis.rs"]
 mod apis;
 #[path = "cli/archive.rs"]

@@ -1,0 +1,313 @@
+//! [I/O] `benchwright accuracy`: scores the accuracy log of a LoadGen test, ours or MLCommons' own.
+
+use std::{
+    io::{self, BufReader, ErrorKind},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+};
+
+use accuracy::{
+    benchmark::Benchmark,
+    clean_up,
+    expected::{self, ExpectedError},
+    files::{self, Provenance},
+    gate::{self, Gate, Verdict},
+    log::Element,
+    punkt::Punkt,
+    sample::Expected,
+    scorer::{LogLine, Outcome, Scorer},
+};
+use anyhow::{Context as _, anyhow};
+use clap::Args;
+use engine::{
+    file_digest::{DigestReader, FileDigest},
+    tokenizer_file, user_file,
+};
+use launcher::console;
+use loadgen::logs::accuracy_log::{self, AccuracyEntry, ReadError};
+use report::write_whole;
+use tokenizer::Tokenizer;
+
+/// The name that LoadGen gives the log.
+const LOG: &str = "mlperf_log_accuracy.json";
+/// The most bytes of a `tokenizer_config.json`: many times the largest.
+const MAX_CONFIG: u64 = 16 << 20;
+/// The most bytes of one of Punkt's tables.
+const MAX_TABLE: u64 = 4 << 20;
+
+#[derive(Args)]
+pub(crate) struct AccuracyArgs {
+    /// The accuracy log, or a folder that has it or whose folder Accuracy has it
+    path: PathBuf,
+    /// The benchmark as MLPerf names it, such as llama3.1-8b or llama2-70b-99.9
+    #[arg(long, value_name = "NAME", value_parser = benchmark)]
+    benchmark: Named,
+    /// The data set of the run as JSON: an array of objects, or an object a line
+    #[arg(long, value_name = "FILE")]
+    data_set: PathBuf,
+    /// The folder of the model's tokenizer, with tokenizer.json and tokenizer_config.json
+    #[arg(long, value_name = "FOLDER")]
+    tokenizer: PathBuf,
+    /// The folder punkt_tab/english of NLTK's data; without it ROUGE-Lsum and gen_len are not computed, and there is no verdict
+    #[arg(long, value_name = "FOLDER", env = "PUNKT_DATA")]
+    punkt: Option<PathBuf>,
+    /// The type of the token ids in the log: int32, int64 or float
+    #[arg(long, value_name = "TYPE", default_value = "int32", value_parser = element)]
+    elements: Element,
+    /// Ask for 99.9 % of the reference in place of 99 %; a benchmark whose name ends in -99.9 does so by itself
+    #[arg(long)]
+    high_accuracy: bool,
+    /// Write accuracy.txt, rouge.json and accuracy_samples.jsonl into this folder [default: beside the log]
+    #[arg(short, long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+}
+
+/// A benchmark by its name.
+#[derive(Clone, Copy)]
+struct Named {
+    benchmark: Benchmark,
+    /// Whether the name asks for 99.9 %.
+    high_accuracy: bool,
+}
+
+fn benchmark(name: &str) -> Result<Named, String> {
+    let found = Benchmark::from_name(name);
+    found.map(|benchmark| Named { benchmark, high_accuracy: name.ends_with("-99.9") }).ok_or_else(|| {
+        let names: Vec<&str> = Benchmark::ALL.iter().map(|it| it.name()).collect();
+        format!("no benchmark with a check; one of {}", names.join(", "))
+    })
+}
+
+fn element(name: &str) -> Result<Element, String> {
+    Element::from_name(name).ok_or_else(|| "no type of a log; one of int32, int64, float".into())
+}
+
+/// Exit status 0: the limits are met; 1: one is missed; 2: there is no verdict.
+pub(crate) fn run(args: &AccuracyArgs) -> anyhow::Result<u8> {
+    let Named { benchmark, high_accuracy } = args.benchmark;
+    let log = log_of(&args.path)?;
+    let (tokenizer, tokenizer_file) = tokenizer_file::read(&args.tokenizer)?;
+    let cleans = cleans_up(&args.tokenizer)?;
+    let punkt = args.punkt.as_deref().map(tables).transpose()?;
+    let (expected, data_set) = read_expected(&args.data_set, benchmark)?;
+    let scorer = Scorer {
+        benchmark,
+        expected: &expected,
+        punkt: punkt.as_ref(),
+        element: args.elements,
+        threads: thread::available_parallelism().map_or(1, usize::from),
+    };
+    let beside = || log.parent().unwrap_or(Path::new(".")).to_owned();
+    let folder = args.output.clone().unwrap_or_else(beside);
+    let scored = score(&scorer, &log, &Decoder::new(&tokenizer, cleans == Some(true)), &folder)?;
+    if cleans.is_none() {
+        console::say(format_args!(
+            "benchwright: {} has no tokenizer_config.json, so spaces are not cleaned up after decoding, as Llama 3's are",
+            args.tokenizer.display()
+        ));
+    }
+    let gate = gate::judge(&scored.outcome, args.high_accuracy || high_accuracy, &scored.doubts);
+    let provenance = Provenance {
+        log_sha256: scored.log.sha256.unwrap_or_default(),
+        ids: "as they stand in the accuracy log".into(),
+        tokenizer_sha256: tokenizer_file.sha256,
+        data_set_sha256: data_set.sha256,
+        clean_up: cleans == Some(true),
+        punkt: punkt.is_some(),
+        version: env!("CARGO_PKG_VERSION").into(),
+    };
+    let written = |name: &str, text: String| {
+        let path = folder.join(name);
+        write_whole(&path, |file| file.write_all(text.as_bytes())).map(drop).with_context(|| unwritten(&path))
+    };
+    written("accuracy.txt", files::accuracy_txt(&scored.outcome, &provenance.log_sha256))?;
+    let json = serde_json::to_string_pretty(&files::rouge_json(&scored.outcome, &gate, &provenance))?;
+    written("rouge.json", json + "\n")?;
+    console::print(summary(&scored.outcome, &gate, &folder))?;
+    Ok(match gate.verdict {
+        Verdict::Passed => 0,
+        Verdict::Failed => 1,
+        Verdict::Undecided(_) => 2,
+    })
+}
+
+fn unwritten(path: &Path) -> String {
+    format!("cannot write {}; name a folder that can be written with --output", path.display())
+}
+
+/// The log that a path names.
+fn log_of(path: &Path) -> anyhow::Result<PathBuf> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let places = ["", "Accuracy", "accuracy"].map(|it| path.join(it).join(LOG));
+    places.iter().find(|it| it.exists()).cloned().ok_or_else(|| {
+        anyhow!(
+            "{} has no {LOG}, nor has its folder Accuracy; give the results of a LoadGen test with mode accuracy or both",
+            path.display()
+        )
+    })
+}
+
+fn tables(folder: &Path) -> anyhow::Result<Punkt> {
+    let read = |name: &'static str| user_file::read(&folder.join(name), MAX_TABLE);
+    Punkt::read(read).with_context(|| format!("cannot use the folder {} of --punkt", folder.display()))
+}
+
+/// Whether the tokenizer's configuration asks for the clean-up of spaces; `None`: there is none. An absent key means no.
+fn cleans_up(tokenizer: &Path) -> anyhow::Result<Option<bool>> {
+    let folder = if tokenizer.is_dir() { tokenizer } else { tokenizer.parent().unwrap_or(Path::new(".")) };
+    let path = folder.join("tokenizer_config.json");
+    let text = match user_file::read_text(&path, MAX_CONFIG) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    let wrong = || format!("{} is no JSON; give the file that the model is published with", path.display());
+    let config: serde_json::Value = serde_json::from_str(&text).with_context(wrong)?;
+    Ok(Some(config["clean_up_tokenization_spaces"].as_bool().unwrap_or_default()))
+}
+
+fn read_expected(path: &Path, benchmark: Benchmark) -> anyhow::Result<(Vec<Expected>, FileDigest)> {
+    let about = || format!("the data set {}", path.display());
+    let file = user_file::open(path).map_err(ExpectedError::Read).with_context(about)?;
+    let mut reader = DigestReader::new(file);
+    let rows = expected::read_unbuffered(&mut reader, benchmark).with_context(about)?;
+    let digest = reader.finish(path, u64::MAX).map_err(ExpectedError::Read).with_context(about)?;
+    Ok((rows, digest))
+}
+
+/// Turns token ids into text, on several threads.
+struct Decoder<'a> {
+    tokenizer: &'a Tokenizer,
+    cleans: bool,
+    /// Ids from this on have no token.
+    bound: u32,
+    /// Answers with such ids.
+    foreign: AtomicU64,
+}
+
+impl Decoder<'_> {
+    fn new(tokenizer: &Tokenizer, cleans: bool) -> Decoder<'_> {
+        Decoder { tokenizer, cleans, bound: tokenizer.id_bound(), foreign: AtomicU64::new(0) }
+    }
+
+    fn decode(&self, ids: &[u32], keeps_special: bool) -> Result<String, String> {
+        if ids.iter().any(|it| *it >= self.bound) {
+            self.foreign.fetch_add(1, Ordering::Relaxed);
+        }
+        let text = if keeps_special { self.tokenizer.decode_all(ids) } else { self.tokenizer.decode(ids) };
+        let text = text.map_err(|error| error.to_string())?;
+        Ok(if self.cleans { clean_up(&text) } else { text })
+    }
+}
+
+/// What came of a log.
+struct Scored {
+    outcome: Outcome,
+    log: FileDigest,
+    /// Why there may be no verdict.
+    doubts: Vec<String>,
+}
+
+/// Scores a log, and writes the score of each sample into the folder.
+fn score(scorer: &Scorer<'_>, log: &Path, decoder: &Decoder<'_>, folder: &Path) -> anyhow::Result<Scored> {
+    let cannot = || format!("cannot score {}", log.display());
+    let file = user_file::open(log).with_context(cannot)?;
+    let mut reader = BufReader::with_capacity(1 << 18, DigestReader::new(file));
+    let mut has_no_end = false;
+    let path = folder.join("accuracy_samples.jsonl");
+    let mut outcome = None;
+    let decode = |ids: &[u32]| decoder.decode(ids, scorer.benchmark.keeps_special_tokens());
+    let written = write_whole(&path, |file| {
+        let lines = Whole { entries: accuracy_log::read(&mut reader), any: false, has_no_end: &mut has_no_end };
+        let scored = scorer.score(lines, decode, |score| {
+            serde_json::to_writer(&mut *file, score)?;
+            file.write_all(b"\n")
+        });
+        // Without scores the file is not kept.
+        let failed = scored.is_err();
+        outcome = Some(scored);
+        if failed { Err(io::Error::other("the log cannot be scored")) } else { Ok(()) }
+    });
+    let outcome = match outcome {
+        Some(outcome) => outcome.with_context(cannot)?,
+        None => {
+            return Err(written
+                .err()
+                .map_or_else(|| anyhow!(unwritten(&path)), |it| anyhow!(it).context(unwritten(&path))));
+        }
+    };
+    written.with_context(|| unwritten(&path))?;
+    let log = reader.into_inner().finish(log, u64::MAX).with_context(cannot)?;
+    let mut doubts = Vec::new();
+    if has_no_end {
+        doubts.push("the log ends without its closing bracket, and may lack answers".to_owned());
+    }
+    let foreign = decoder.foreign.load(Ordering::Relaxed);
+    if foreign > 0 {
+        let bound = decoder.bound;
+        doubts.push(format!(
+            "{foreign} answers have token ids from {bound} on, which the tokenizer lacks; give that of the model"
+        ));
+    }
+    Ok(Scored { outcome, log, doubts })
+}
+
+/// The answers of a log, also of one whose test was killed: then the closing bracket is missing, and that is noted.
+struct Whole<'a, I> {
+    entries: I,
+    any: bool,
+    has_no_end: &'a mut bool,
+}
+
+impl<I: Iterator<Item = Result<AccuracyEntry, ReadError>>> Iterator for Whole<'_, I> {
+    type Item = Result<LogLine, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.entries.next()? {
+            Ok(it) => {
+                self.any = true;
+                Some(Ok(LogLine { seq_id: it.seq_id, qsl_idx: it.qsl_idx, data: it.data }))
+            }
+            Err(ReadError::Cut { .. }) if self.any => {
+                *self.has_no_end = true;
+                None
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+/// What a person reads: the figures beside their limits, and the verdict.
+fn summary(outcome: &Outcome, gate: &Gate, folder: &Path) -> String {
+    let mut text = format!("{}\n\n", files::result_line(outcome));
+    for judged in &gate.limits {
+        let limit = judged.limit;
+        let bound = if limit.is_upper { "at most" } else { "at least" };
+        let value = judged.value.map_or("not computed".to_owned(), accuracy::figures::text);
+        let met = match judged.met {
+            Some(true) => "met",
+            Some(false) => "missed",
+            None => "not judged",
+        };
+        text.push_str(&format!("{:<18} {value:>14}  {bound:<8} {:>14.4}  {met}\n", limit.key, limit.bound()));
+    }
+    for it in outcome.kinds.iter().filter(|it| !it.kind.is_empty()) {
+        let correct = it.correct.map(|correct| format!(", {correct} correct")).unwrap_or_default();
+        let open = it.check.open().map(|reason| format!("; {reason}")).unwrap_or_default();
+        text.push_str(&format!("{}: {} answers{correct}{open}\n", it.kind, it.total));
+    }
+    let name = outcome.benchmark.name();
+    match &gate.verdict {
+        Verdict::Passed => text.push_str(&format!("Passed: {name} meets its limits\n")),
+        Verdict::Failed => text.push_str(&format!("Failed: {name} misses a limit\n")),
+        Verdict::Undecided(reasons) => {
+            text.push_str("No verdict:\n");
+            reasons.iter().for_each(|it| text.push_str(&format!("- {it}\n")));
+        }
+    }
+    text.push_str(&format!("{}: accuracy.txt, rouge.json, accuracy_samples.jsonl\n", folder.display()));
+    text
+}
