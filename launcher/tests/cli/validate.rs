@@ -70,8 +70,18 @@ fn a_schedule_is_checked_with_the_run_of_its_template() {
     folder.benchwright(&["validate", "good.yaml"]).assert().success().stdout("good.yaml: nightly: can be run\n");
     let long = "n".repeat(37);
     for (name, times, run, said) in [
-        ("a", "schedule: '61 * * * *'", simulator, "spec.schedule, line 5 column 13: is \"61 * * * *\": value must be in range 0..=59"),
-        ("a", "schedule: '0 3 * * *'\n  timeZone: Mars", simulator, "spec.timeZone, line 6 column 13: is \"Mars\", which is no name"),
+        (
+            "a",
+            "schedule: '61 * * * *'",
+            simulator,
+            "spec.schedule, line 5 column 13: is \"61 * * * *\": value must be in range 0..=59",
+        ),
+        (
+            "a",
+            "schedule: '0 3 * * *'\n  timeZone: Mars",
+            simulator,
+            "spec.timeZone, line 6 column 13: is \"Mars\", which is no name",
+        ),
         ("a", "suspend: true", simulator, "has neither schedule nor trigger"),
         ("a", "trigger: b", "target: {url: 'ftp://h'}", "spec.runTemplate.spec.target.url, line 7"),
         ("a", "trigger: b", "target: {simulator: {}}, sed: 1", "spec.runTemplate.spec.sed"),

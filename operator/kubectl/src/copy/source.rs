@@ -99,10 +99,7 @@ fn is_folder(name: &str) -> bool {
 }
 
 fn no_folder(name: &str, folder: &str) -> Failure {
-    Failure::error(format!(
-        "{name} has no results folder: it names {}, which is no name of a folder",
-        quoted(folder)
-    ))
+    Failure::error(format!("{name} has no results folder: it names {}, which is no name of a folder", quoted(folder)))
 }
 
 /// Says where the results are that lie in a bucket, and how to copy them: this machine has another way to it than the cluster, and
