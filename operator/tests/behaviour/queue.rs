@@ -26,11 +26,11 @@ fn queued() -> Want<'static> {
 }
 
 fn job(made: &Plan) -> &Job {
-    let jobs = made.create.iter().filter_map(|it| match it {
-        Child::Job(job) => Some(job),
+    let job = made.create.iter().find_map(|it| match it {
+        Child::Job(job) => Some(job.as_ref()),
         _ => None,
     });
-    jobs.last().expect("the plan creates a Job")
+    job.expect("the plan creates a Job")
 }
 
 #[test]
