@@ -10,8 +10,9 @@ PREVIOUS ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 TRIPLE := $(shell uname -m)-unknown-linux-gnu
 ifeq ($(shell uname -s),Linux)
-# One static binary for demo, images and releases. The explicit target keeps the flag away from build scripts.
-release_build := RUSTFLAGS="-Ctarget-feature=+crt-static" cargo build --locked --release --target $(TRIPLE)
+# One static binary for demo, images and releases. The explicit target keeps the flags away from build scripts. `strip` of the profile
+# does not hold for a package that has an optimization level of its own, as the launcher has.
+release_build := RUSTFLAGS="-Ctarget-feature=+crt-static -Cstrip=symbols" cargo build --locked --release --target $(TRIPLE)
 release := $(built)/$(TRIPLE)/release
 else
 release_build := cargo build --locked --release
