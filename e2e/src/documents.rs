@@ -31,6 +31,11 @@ fn object(text: &str) -> String {
     format!("apiVersion: example.dev/v1\nkind: Part\nmetadata: {{name: part}}\nspec:\n{indented}")
 }
 
+/// Each document of a text as an object, with its place.
+fn each(place: &str, text: &str) -> Vec<(String, String)> {
+    text.split("\n---\n").map(|it| (place.to_owned(), object(it))).collect()
+}
+
 /// Every YAML text as an object, with its place. A part of an object stands in one of the group `example.dev`.
 ///
 /// # Errors
@@ -42,13 +47,13 @@ pub fn all() -> anyhow::Result<Vec<(String, String)>> {
             let text = block.split("```").next().unwrap_or_default();
             // A template is YAML only once it is rendered.
             if !text.contains("{%") {
-                found.push((format!("{}, block {number}", path.display()), object(text)));
+                found.extend(each(&format!("{}, block {number}", path.display()), text));
             }
         }
     }
     let folders = ["examples", "examples/gitops", "examples/gitops/kustomize", "examples/how-to"];
     for path in folders.into_iter().map(|it| files(it, "yaml")).collect::<Result<Vec<_>, _>>()?.concat() {
-        found.push((path.display().to_string(), object(&fs::read_to_string(&path)?)));
+        found.extend(each(&path.display().to_string(), &fs::read_to_string(&path)?));
     }
     ensure!(found.len() >= 10, "the documents were not found: {found:?}");
     Ok(found)

@@ -68,7 +68,7 @@ async fn the_chart_installs_upgrades_tests_and_uninstalls() -> anyhow::Result<()
     let patch = Patch::Merge(&older);
     let refused = crds.patch("benchmarkruns.benchwright.dev", &PatchParams::default(), &patch).await.err();
     let message = refused.context("the CRD of an older release was accepted")?.to_string();
-    assert!(message.contains("would remove fields of stored runs"), "{message}");
+    assert!(message.contains("would remove fields of stored objects"), "{message}");
 
     let log = tools::helm(&["test", RELEASE, "--namespace", SYSTEM_NAMESPACE, "--logs", "--timeout", "120s"])?;
     assert!(

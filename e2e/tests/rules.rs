@@ -55,7 +55,7 @@ const CASES: [(&str, &str, &str, &str); 12] = [
     ),
     (
         "spec.storage",
-        "set at most one of pvc and none",
+        "set at most one of pvc, s3 and none",
         "{target: {simulator: {}}, storage: {none: {}}}",
         "{target: {simulator: {}}, storage: {none: {}, pvc: {}}}",
     ),
