@@ -76,7 +76,7 @@ const CASES: [(&str, &str, &str, &str); 12] = [
 ];
 
 /// For each immutable field of the spec a value. It is refused where the stored run has none.
-const CHANGES: [(&str, &str); 10] = [
+const CHANGES: [(&str, &str); 11] = [
     ("target", "{url: 'http://other'}"),
     ("harness", "loadgen"),
     ("profile", "{name: a}"),
@@ -87,6 +87,7 @@ const CHANGES: [(&str, &str); 10] = [
     ("validity", "{maxErrorRatio: 0.5}"),
     ("slo", "{enforcement: Report}"),
     ("execution", "{gracePeriodSeconds: 7}"),
+    ("queueName", "load"),
 ];
 
 fn schema() -> anyhow::Result<Value> {

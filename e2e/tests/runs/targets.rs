@@ -186,3 +186,31 @@ async fn a_gateway_is_read_and_its_route_leads_to_the_model_servers() -> anyhow:
     assert_eq!((resolved.endpoint, resolved.model.as_str()), (format!("http://{address}:80"), "llm-d/sim"));
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_gateway_is_read_in_another_namespace_only_with_a_grant() -> anyhow::Result<()> {
+    let cluster = Cluster::with_operator().await?;
+    let (owner, other) = (Namespace::new(&cluster, "gateways").await?, Namespace::new(&cluster, "guest").await?);
+    let target = format!("gatewayRef: {{name: gateway, namespace: {}}}", owner.name);
+    other.create_run("chat", &one_at_a_time(&target, 5)?).await?;
+    let says = |status: &crds::BenchmarkRunStatus, part: &str| {
+        let ready = status.conditions.iter().find(|it| it.kind == "Ready");
+        status.reason == "TargetNotFound" && ready.is_some_and(|it| it.message.contains(part))
+    };
+    other.wait_for("chat", "that it asks for a grant", SOON, |it| says(it, "no ReferenceGrant there lets")).await?;
+    let grant = serde_json::from_value(json!({
+        "apiVersion": "gateway.networking.k8s.io/v1beta1", "kind": "ReferenceGrant", "metadata": {"name": "guests"},
+        "spec": {
+            "from": [{"group": "benchwright.dev", "kind": "BenchmarkRun", "namespace": other.name}],
+            "to": [{"group": "gateway.networking.k8s.io", "kind": "Gateway"}],
+        },
+    }))?;
+    let kind = GroupVersionKind::gvk("gateway.networking.k8s.io", "v1beta1", "ReferenceGrant");
+    let kind = ApiResource::from_gvk_with_plural(&kind, "referencegrants");
+    let grants: Api<DynamicObject> = Api::namespaced_with(owner.client.clone(), &owner.name, &kind);
+    grants.create(&PostParams::default(), &grant).await?;
+    let found = |it: &crds::BenchmarkRunStatus| says(it, "Gateway") && !says(it, "ReferenceGrant");
+    other.wait_for("chat", "that the Gateway is missing", SOON, found).await?;
+    Ok(())
+}
