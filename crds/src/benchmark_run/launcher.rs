@@ -96,6 +96,14 @@ pub struct Scheduling {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub priority_class_name: Option<String>,
+    /// The RuntimeClass of the pod. Default: the runtime of the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
+    pub runtime_class_name: Option<String>,
+    /// The scheduler that chooses the node. A name that no scheduler has ends the run as StartTimeout. Default: that of the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
+    pub scheduler_name: Option<String>,
 }
 
 /// A taint that the launcher tolerates; the fields mean what they mean in a pod.

@@ -38,6 +38,8 @@ pub fn run() -> Value {
                 "nodeSelector": {"pool": "load"},
                 "tolerations": [{"key": "dedicated", "operator": "Equal", "value": "load", "effect": "NoSchedule", "tolerationSeconds": 5}],
                 "priorityClassName": "high",
+                "runtimeClassName": "kata",
+                "schedulerName": "packs",
             },
             "labels": {"team": "serving"},
             "annotations": {"note": "hello"},

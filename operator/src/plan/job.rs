@@ -94,6 +94,8 @@ fn template(
             node_selector: Some(scheduling.node_selector.clone()).filter(|it| !it.is_empty()),
             priority_class_name: scheduling.priority_class_name.clone().filter(|it| !it.is_empty()),
             restart_policy: Some("Never".into()),
+            runtime_class_name: scheduling.runtime_class_name.clone().filter(|it| !it.is_empty()),
+            scheduler_name: scheduling.scheduler_name.clone().filter(|it| !it.is_empty()),
             security_context: Some(pod_security([user; 3])),
             // For pull secrets and for what a cluster grants by it: its token stays out of the pod.
             service_account_name: launcher.service_account_name.clone().filter(|it| !it.is_empty()),

@@ -24,6 +24,8 @@ launcher:
     nodeSelector: {pool: load}
     tolerations: [{key: dedicated, operator: Equal, value: load, effect: NoSchedule}, {operator: Exists, tolerationSeconds: 5}]
     priorityClassName: high
+    runtimeClassName: kata
+    schedulerName: packs
   serviceAccountName: puller
   labels: {team: serving}
   annotations: {note: hello}
