@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use crds::{
-    BenchmarkRun, BenchmarkRunStatus, benchmark_run,
+    BenchmarkRun, BenchmarkRunStatus,
     status::{Attempt, Phase},
 };
 use k8s_openapi::api::{
@@ -35,7 +35,7 @@ const IMMEDIATE_GRACE_SECONDS: u32 = 1;
 const MAX_STOPPED_PODS: usize = 64;
 /// The field manager that owns the status.
 pub(crate) const STATUS_MANAGER: &str = "benchwright-operator/status";
-/// The field manager of the annotation of finished runs.
+/// The field manager of the annotations of [`write_mark`].
 const MARK_MANAGER: &str = "benchwright-operator/mark";
 
 /// Writes a plan to the API server. Returns the run as it is afterwards, or `None` if it was deleted.
@@ -81,12 +81,12 @@ pub async fn apply(
     let before = run.status.clone().unwrap_or_default();
     let mut after = run.clone();
     if status != before {
-        after = write_status(context, &runs, run, &status).await?;
+        after = patch_status(context, &runs, run, &status).await?;
         record_changes(context, run, &before, &status);
         publish_event(context, run, &after, plan);
     }
     if let Some(mark) = &plan.mark {
-        after = match write_mark(context, &runs, &after, mark).await {
+        after = match write_mark(context, &runs, &after, FINISHED, mark).await {
             Err(Error::Api(kube::Error::Api(status))) if REFUSALS.contains(&status.code) => {
                 // A finished run must not cost a request every few minutes because of it.
                 warn!(run = %full_name(run), error = %status.message, "a finished run gets no mark; a restored copy would start again");
@@ -119,36 +119,44 @@ async fn delete_run(context: &Context, runs: &Api<BenchmarkRun>, run: &Benchmark
     Ok(())
 }
 
-async fn write_status(
+/// Writes the status of an object of ours, unless the object has changed since it was read.
+pub(crate) async fn patch_status<K>(
     context: &Context,
-    runs: &Api<BenchmarkRun>,
-    run: &BenchmarkRun,
-    status: &BenchmarkRunStatus,
-) -> Result<BenchmarkRun, Error> {
+    api: &Api<K>,
+    object: &K,
+    status: &impl Serialize,
+) -> Result<K, Error>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
     let patch = json!({
-        "apiVersion": format!("{}/{}", benchmark_run::GROUP, benchmark_run::VERSION),
-        "kind": benchmark_run::KIND,
-        "metadata": exactly(run),
+        "apiVersion": K::api_version(&()),
+        "kind": K::kind(&()),
+        "metadata": exactly(object),
         "status": status,
     });
-    context.metrics.write("patch", "benchmarkruns/status");
+    context.metrics.write("patch", &format!("{}/status", K::plural(&())));
     let params = PatchParams::apply(STATUS_MANAGER).force();
-    runs.patch_status(&run.name_any(), &params, &Patch::Apply(&patch)).await.map_err(outdated)
+    api.patch_status(&object.name_any(), &params, &Patch::Apply(&patch)).await.map_err(outdated)
 }
 
-/// Writes the annotation of a finished run.
-async fn write_mark(
+/// Writes the annotation by which an object that is restored from a backup without its status starts nothing.
+pub(crate) async fn write_mark<K>(
     context: &Context,
-    runs: &Api<BenchmarkRun>,
-    run: &BenchmarkRun,
+    api: &Api<K>,
+    object: &K,
+    annotation: &str,
     mark: &str,
-) -> Result<BenchmarkRun, Error> {
-    let mut metadata = exactly(run);
-    metadata["annotations"] = json!({FINISHED: mark});
+) -> Result<K, Error>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
+    let mut metadata = exactly(object);
+    metadata["annotations"] = json!({annotation: mark});
     let params = PatchParams { field_manager: Some(MARK_MANAGER.into()), ..PatchParams::default() };
-    context.metrics.write("patch", "benchmarkruns");
+    context.metrics.write("patch", &K::plural(&()));
     let patch = Patch::Merge(json!({"metadata": metadata}));
-    runs.patch(&run.name_any(), &params, &patch).await.map_err(outdated)
+    api.patch(&object.name_any(), &params, &patch).await.map_err(outdated)
 }
 
 /// Metadata that makes the API server refuse a write if the run has changed since it was read, or is another one of the same

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crds::{BenchmarkRun, status::Phase};
 use jiff::{Timestamp, Unit};
-use kube::{Api, ResourceExt as _, runtime::controller::Action};
+use kube::{Api, ResourceExt, runtime::controller::Action};
 use tracing::{Instrument as _, debug, warn};
 
 use crate::{
@@ -186,14 +186,18 @@ async fn forget(run: &BenchmarkRun, context: &Context) -> Result<Action, Error> 
 /// Schedules the next turn after a failed one: 1 to 300 seconds later, depending on the failures in a row and on how long the
 /// API server asks to wait.
 pub fn on_error(run: Arc<BenchmarkRun>, error: &Error, context: Arc<Context>) -> Action {
-    let asked = error.retry_after().unwrap_or_default().min(MAX_BACKOFF);
-    let wait = backoff(context.failures.add(&run.uid().unwrap_or_default())).max(asked);
-    warn!(run = %full_name(&run), %error, ?wait, "a turn failed");
+    let wait = wait_after(run.as_ref(), error, &context);
+    warn!(run = %full_name(run.as_ref()), %error, ?wait, "a turn failed");
     Action::requeue(wait)
 }
 
-/// How long to wait after so many failures in a row: 1 to 300 seconds.
-pub(crate) fn backoff(failures: u32) -> Duration {
+/// Counts a failed turn of an object, and returns how long to wait for the next one: 1 to 300 seconds.
+pub(crate) fn wait_after(object: &impl ResourceExt, error: &Error, context: &Context) -> Duration {
+    let asked = error.retry_after().unwrap_or_default().min(MAX_BACKOFF);
+    backoff(context.failures.add(&object.uid().unwrap_or_default())).max(asked)
+}
+
+fn backoff(failures: u32) -> Duration {
     FIRST_BACKOFF.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(MAX_BACKOFF)
 }
 

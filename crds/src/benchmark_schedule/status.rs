@@ -12,7 +12,7 @@ use crate::{Outcome, status::Condition};
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct BenchmarkScheduleStatus {
-    /// The generation of the spec that this status tells of; -1 before the operator has seen the schedule.
+    /// The generation of the spec that this status describes; -1 until the operator writes the first status.
     #[serde(default = "unseen")]
     pub observed_generation: i64,
     /// The schedule and the time zone that `countsSince` belongs to.
@@ -79,7 +79,7 @@ impl Default for BenchmarkScheduleStatus {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Start {
-    /// Its name.
+    /// The name that the run will have.
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub name: String,
     /// The time of the schedule that starts it.
@@ -96,13 +96,13 @@ pub struct Start {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct RunOfSchedule {
-    /// Its name.
+    /// `metadata.name` of the run.
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub name: String,
-    /// Its outcome, once it has finished.
+    /// The outcome of the run. Absent until the run has finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// When it finished.
+    /// When the run finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Timestamp>,
 }
@@ -115,17 +115,14 @@ pub struct Triggered {
     /// The text of the trigger.
     #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
     pub trigger: String,
-    /// The name of its run; empty if the schedule was restored from a backup after it.
+    /// The name of the run that this trigger started; empty if the API server refused that run.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub name: String,
-    /// Whether the run has finished, or is gone.
+    /// True: the run has finished, was deleted, or was refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub finished: bool,
-    /// Whether it succeeded.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub succeeded: bool,
-    /// Its outcome, if it has one.
+    /// The outcome of the run. Absent until the run has finished, and if the run was deleted before its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
 }
@@ -135,9 +132,9 @@ pub struct Triggered {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Refusal {
-    /// The generation of the spec that it belongs to.
+    /// The generation of the spec whose run was refused.
     pub generation: i64,
-    /// What the API server answered.
+    /// Which run was refused, the answer of the API server, and the remedy.
     #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
     pub message: String,
 }

@@ -16,15 +16,10 @@ use crate::{SOON, simulated};
 fn apply(namespace: &Namespace, name: &str, more: &Value, run: &Value) -> anyhow::Result<()> {
     let mut spec = json!({"runTemplate": {"metadata": {"labels": {"team": "serving"}}, "spec": run}});
     spec.as_object_mut().context("a spec is an object")?.extend(more.as_object().cloned().unwrap_or_default());
-    let schedule = json!({
-        "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkSchedule", "metadata": {"name": name}, "spec": spec,
-    });
-    let file = tempfile::NamedTempFile::new()?;
-    std::fs::write(file.path(), schedule.to_string())?;
-    let path = file.path().to_str().context("the temporary folder's path is no UTF-8")?;
-    let how = ["apply", "--server-side", "--field-manager", "kustomize-controller"];
-    tools::kubectl(&[&how[..], &["--namespace", &namespace.name, "--filename", path]].concat())?;
-    Ok(())
+    tools::apply(&json!({
+        "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkSchedule",
+        "metadata": {"name": name, "namespace": namespace.name}, "spec": spec,
+    }))
 }
 
 /// A short run that passes, or one that misses its objective.

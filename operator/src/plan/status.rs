@@ -11,7 +11,7 @@ use crds::{
     status::{Columns, Condition, ConditionStatus, Phase},
 };
 use jiff::Timestamp;
-use kube::ResourceExt as _;
+use kube::ResourceExt;
 
 use super::{Plan, PlannedEvent, PodState};
 
@@ -360,6 +360,6 @@ pub fn truncate(text: &str, max: usize) -> String {
 }
 
 /// `namespace/name`, for logs.
-pub fn full_name(run: &BenchmarkRun) -> String {
-    format!("{}/{}", run.namespace().unwrap_or_default(), run.name_any())
+pub fn full_name(object: &impl ResourceExt) -> String {
+    format!("{}/{}", object.namespace().unwrap_or_default(), object.name_any())
 }

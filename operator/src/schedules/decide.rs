@@ -34,33 +34,31 @@ const MAX_REFUSAL: usize = 1_000;
 /// A run that the schedule controls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnRun {
-    /// Its name.
+    /// `metadata.name` of the run.
     pub name: String,
-    /// Its UID.
+    /// `metadata.uid` of the run. A deletion names it, because a later run may have the same name.
     pub uid: String,
-    /// When it was created.
+    /// When the run was created. The newest run is the last one of the schedule.
     pub created: Option<Timestamp>,
-    /// Whether it is being deleted.
+    /// Whether the run is being deleted.
     pub is_going: bool,
-    /// How far it is.
+    /// Whether the run has finished.
     pub state: RunState,
 }
 
-/// How far a run is.
+/// Whether a run has finished.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RunState {
-    /// It has not finished.
+    /// The run has not finished.
     Active,
-    /// It has finished.
+    /// The run has finished.
     Finished {
-        /// Whether its phase is Succeeded.
-        succeeded: bool,
-        /// Its outcome.
+        /// The outcome of the run. A run that succeeded has the outcome Passed, and no other run has it.
         outcome: Option<Outcome>,
-        /// When.
+        /// When the run finished.
         time: Option<Timestamp>,
     },
-    /// This release cannot read it. It is never deleted, and holds up no other run.
+    /// This release cannot read the run. The schedule never deletes it, and does not wait for its end.
     Unreadable,
 }
 
@@ -144,9 +142,7 @@ impl<'a> Turn<'a> {
         let Some(triggered) = self.status.triggered.as_mut().filter(|it| !it.finished) else { return };
         match self.runs.iter().find(|it| it.name == triggered.name).map(|it| it.state) {
             Some(RunState::Active) => {}
-            Some(RunState::Finished { succeeded, outcome, .. }) => {
-                (triggered.finished, triggered.succeeded, triggered.outcome) = (true, succeeded, outcome);
-            }
+            Some(RunState::Finished { outcome, .. }) => (triggered.finished, triggered.outcome) = (true, outcome),
             // It was deleted before its end, or is another release's.
             Some(RunState::Unreadable) | None => triggered.finished = true,
         }
@@ -164,7 +160,7 @@ impl<'a> Turn<'a> {
         if let Some(trigger) = &start.trigger {
             let name = if exists { start.name.clone() } else { String::new() };
             let (trigger, finished) = (trigger.clone(), !exists);
-            self.status.triggered = Some(Triggered { trigger, name, finished, succeeded: false, outcome: None });
+            self.status.triggered = Some(Triggered { trigger, name, finished, outcome: None });
         }
         let cause = match (&start.trigger, start.schedule_time) {
             (Some(trigger), _) => format!("for trigger {trigger:?}"),
@@ -174,7 +170,7 @@ impl<'a> Turn<'a> {
         if exists {
             self.status.refusal = None;
             self.event(false, Reason::RunStarted, format!("started run {} {cause}", start.name));
-            // A run that finished within this turn is noted by the next one.
+            // The list of runs has the new run already, and it may have finished.
             self.track_runs();
             return;
         }
@@ -309,8 +305,8 @@ impl<'a> Turn<'a> {
             Some(it) if !it.finished => {
                 (false, true, Reason::RunActive, format!("run {} of the trigger is under way", it.name))
             }
-            // The restored schedule of a run that had ended.
-            Some(it) if !it.succeeded && !it.name.is_empty() => {
+            // Without a name the run was refused. The user has edited the spec since, but not the trigger, and so has asked for no run.
+            Some(it) if it.outcome != Some(Outcome::Passed) && !it.name.is_empty() => {
                 let outcome = it.outcome.map_or("no outcome", Outcome::name);
                 let message = format!(
                     "run {} of the trigger did not succeed, and ended with {outcome}; see its message, then change spec.trigger for another run",
@@ -331,13 +327,15 @@ impl<'a> Turn<'a> {
     fn outdated(&self) -> Vec<(String, String)> {
         let limits = [(true, self.spec.successful_runs_history_limit), (false, self.spec.failed_runs_history_limit)];
         let mut all = Vec::new();
-        for (wanted, limit) in limits {
+        for (passed, limit) in limits {
             let mut finished: Vec<(Option<Timestamp>, &OwnRun)> = self
                 .runs
                 .iter()
                 .filter(|it| !it.is_going)
                 .filter_map(|it| match it.state {
-                    RunState::Finished { succeeded, time, .. } if succeeded == wanted => Some((time, it)),
+                    RunState::Finished { outcome, time } if (outcome == Some(Outcome::Passed)) == passed => {
+                        Some((time, it))
+                    }
                     _ => None,
                 })
                 .collect();

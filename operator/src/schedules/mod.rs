@@ -7,18 +7,12 @@ mod tests;
 
 use std::{sync::Arc, time::Duration};
 
-use crds::{
-    BenchmarkRun, BenchmarkSchedule, Reason,
-    benchmark_run::{GROUP, VERSION},
-    benchmark_schedule::{self, status::Start},
-    reason::Word as _,
-    status::Phase,
-};
+use crds::{BenchmarkRun, BenchmarkSchedule, Reason, benchmark_schedule::status::Start, reason::Word as _};
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::BoxFuture};
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 use kube::{
-    Api, Resource as _, ResourceExt,
-    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions},
+    Api, Resource, ResourceExt as _,
+    api::{DeleteParams, ListParams, PostParams, Preconditions},
     core::{DeserializeGuard, PartialObjectMeta},
     runtime::{
         Controller, WatchStreamExt as _,
@@ -27,19 +21,18 @@ use kube::{
         watcher::{self, watcher},
     },
 };
-use serde_json::json;
 use tracing::{debug, info, warn};
 
 use self::decide::{Decision, OwnRun, RunState, TRIGGERED, decide};
 use crate::{
-    apply::{REFUSALS, STATUS_MANAGER, exactly, ignore_absent, outdated},
+    apply::{REFUSALS, ignore_absent, patch_status, write_mark},
     cached_run::{Guarded, PAGE},
     connection::{NoBackoff, WatchBackoff},
     context::Context,
     error::Error,
     events::News,
-    plan::{PlannedEvent, meta},
-    reconcile::{TURN_LIMIT, backoff},
+    plan::{PlannedEvent, meta, status::full_name},
+    reconcile::{TURN_LIMIT, wait_after},
 };
 
 /// Changes of one schedule within this time start one turn.
@@ -50,8 +43,6 @@ const MAX_STEPS: usize = 6;
 const AGAIN: Duration = Duration::from_secs(1);
 /// The most runs that one turn deletes: a turn has a time limit.
 const MAX_DELETED: usize = 50;
-/// The field manager of the annotation [`TRIGGERED`].
-const MARK_MANAGER: &str = "benchwright-operator/mark";
 
 /// What is kept of a schedule: it is read live in each turn.
 type Known = PartialObjectMeta<BenchmarkSchedule>;
@@ -113,8 +104,7 @@ async fn turn(known: Arc<Known>, context: Arc<Context>) -> Result<Action, Error>
 }
 
 fn after_error(known: Arc<Known>, error: &Error, context: Arc<Context>) -> Action {
-    let asked = error.retry_after().unwrap_or_default();
-    let wait = backoff(context.failures.add(&known.uid().unwrap_or_default())).max(asked);
+    let wait = wait_after(known.as_ref(), error, &context);
     warn!(schedule = %full_name(known.as_ref()), %error, ?wait, "a turn of a schedule failed");
     Action::requeue(wait)
 }
@@ -178,7 +168,6 @@ fn own_run(run: &Guarded) -> OwnRun {
         Ok(run) => {
             let status = run.status.as_ref();
             RunState::Finished {
-                succeeded: status.is_some_and(|it| it.phase == Some(Phase::Succeeded)),
                 outcome: status.and_then(|it| it.outcome),
                 time: status.and_then(|it| it.completion_time),
             }
@@ -203,27 +192,14 @@ async fn write(
         Api::namespaced(context.client.clone(), &schedule.namespace().unwrap_or_default());
     let mut after = schedule;
     if after.status.as_ref() != Some(&decision.status) {
-        let patch = json!({
-            "apiVersion": format!("{GROUP}/{VERSION}"),
-            "kind": benchmark_schedule::KIND,
-            "metadata": exactly(&after),
-            "status": decision.status,
-        });
-        context.metrics.write("patch", "benchmarkschedules/status");
-        let params = PatchParams::apply(STATUS_MANAGER).force();
-        after = api.patch_status(&after.name_any(), &params, &Patch::Apply(&patch)).await.map_err(outdated)?;
+        after = patch_status(context, &api, &after, &decision.status).await?;
     }
     for event in &decision.events {
         info!(schedule = %full_name(&after), reason = event.reason.name(), note = event.note, "schedule");
         publish(context, &after, event, after.resource_version().unwrap_or_default());
     }
     if let Some(mark) = &decision.mark {
-        let mut metadata = exactly(&after);
-        metadata["annotations"] = json!({TRIGGERED: mark});
-        let params = PatchParams { field_manager: Some(MARK_MANAGER.into()), ..PatchParams::default() };
-        context.metrics.write("patch", "benchmarkschedules");
-        let patch = Patch::Merge(json!({"metadata": metadata}));
-        after = api.patch(&after.name_any(), &params, &patch).await.map_err(outdated)?;
+        after = write_mark(context, &api, &after, TRIGGERED, mark).await?;
     }
     Ok(after)
 }
@@ -272,24 +248,12 @@ async fn delete(context: &Context, namespace: &str, decision: &Decision) -> Resu
     Ok(())
 }
 
-fn publish(context: &Context, schedule: &impl ResourceExt, event: &PlannedEvent, occasion: String) {
-    let about = k8s_openapi::api::core::v1::ObjectReference {
-        api_version: Some(format!("{GROUP}/{VERSION}")),
-        kind: Some(benchmark_schedule::KIND.to_owned()),
-        name: Some(schedule.name_any()),
-        namespace: schedule.namespace(),
-        uid: schedule.uid(),
-        ..Default::default()
-    };
+fn publish(context: &Context, schedule: &impl Resource<DynamicType = ()>, event: &PlannedEvent, occasion: String) {
     context.events.publish(News {
-        about,
+        about: schedule.object_ref(&()),
         warning: event.warning,
         reason: event.reason.name().to_owned(),
         note: event.note.clone(),
         occasion,
     });
-}
-
-fn full_name(schedule: &impl ResourceExt) -> String {
-    format!("{}/{}", schedule.namespace().unwrap_or_default(), schedule.name_any())
 }

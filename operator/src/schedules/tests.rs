@@ -89,7 +89,7 @@ impl World {
     fn end(&mut self, outcome: Outcome) {
         let time = Some(self.now);
         let run = self.runs.iter_mut().find(|it| it.state == RunState::Active).unwrap();
-        run.state = RunState::Finished { succeeded: outcome == Outcome::Passed, outcome: Some(outcome), time };
+        run.state = RunState::Finished { outcome: Some(outcome), time };
     }
 
     fn pass(&mut self, seconds: i64) -> Decision {

@@ -127,9 +127,7 @@ fn schedules() -> Vec<(String, Value)> {
     let run = |state: RunState| {
         [OwnRun { name: String::new(), uid: "uid-3".into(), created: Some(at(1)), is_going: false, state }]
     };
-    let ended = |succeeded: bool, outcome: Outcome| {
-        run(RunState::Finished { succeeded, outcome: Some(outcome), time: Some(at(1)) })
-    };
+    let ended = |outcome: Outcome| run(RunState::Finished { outcome: Some(outcome), time: Some(at(1)) });
     let nightly = |it: &mut BenchmarkScheduleSpec| it.schedule = Some("0 3 * * *".into());
     let suspended = |it: &mut BenchmarkScheduleSpec| {
         (it.schedule, it.suspend) = (Some("0 3 * * *".into()), true);
@@ -141,8 +139,8 @@ fn schedules() -> Vec<(String, Value)> {
         ("suspended", schedule(suspended, &[], None)),
         ("its fields cannot be read", schedule(wrong, &[], None)),
         ("its triggered run is under way", schedule(trigger, &run(RunState::Active), None)),
-        ("its triggered run has Passed", schedule(trigger, &ended(true, Outcome::Passed), None)),
-        ("its triggered run has missed an objective", schedule(trigger, &ended(false, Outcome::SLOViolated), None)),
+        ("its triggered run has Passed", schedule(trigger, &ended(Outcome::Passed), None)),
+        ("its triggered run has missed an objective", schedule(trigger, &ended(Outcome::SLOViolated), None)),
         ("its triggered run was refused", schedule(trigger, &[], Some("exceeded quota"))),
     ]
     .map(|(name, object)| (format!("a schedule, {name}"), object))
