@@ -2,27 +2,20 @@
 
 use std::{
     fs,
-    net::{SocketAddr, TcpListener, TcpStream},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    thread,
-    time::Duration,
+    process::Command,
 };
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use tempfile::TempDir;
 
-/// This machine as pods of our own cluster see it: `HOST_ADDRESS` of `e2e/cluster/lib/common.sh`.
-const HOST: &str = "198.18.254.1";
-/// How often a start looks whether the server answers, a tenth of a second apart.
-const LOOKS: u32 = 100;
+use crate::host_server::HostServer;
 
 /// A repository with the branch main. Server and files go when it is dropped.
 pub struct GitServer {
     folder: TempDir,
-    address: SocketAddr,
-    server: Child,
+    server: HostServer,
 }
 
 impl GitServer {
@@ -45,29 +38,19 @@ impl GitServer {
         let path = repository.to_str().context("the temporary folder's path is no UTF-8")?;
         git(folder.path(), &["init", "--quiet", "--initial-branch=main", path])?;
 
-        let free = TcpListener::bind((HOST, 0))
-            .with_context(|| format!("{HOST} is no address of this machine; run `make cluster` first"))?;
-        let address = free.local_addr()?;
-        drop(free);
-        let server = Command::new("busybox")
-            .args(["httpd", "-f", "-p", &address.to_string(), "-h"])
-            .arg(folder.path().join("web"))
-            .stdin(Stdio::null())
-            .spawn()
-            .context("cannot start busybox; `e2e/cluster/cluster install` installs it")?;
-        let server = GitServer { folder, address, server };
-        for _ in 0..LOOKS {
-            if TcpStream::connect(address).is_ok() {
-                return Ok(server);
-            }
-            thread::sleep(Duration::from_millis(100));
-        }
-        bail!("busybox httpd does not answer on {address}");
+        let web = folder.path().join("web");
+        let server = HostServer::start(|address| {
+            let mut command = Command::new("busybox");
+            command.args(["httpd", "-f", "-p", &address.to_string(), "-h"]).arg(web);
+            command
+        });
+        let server = server.context("`e2e/cluster/cluster install` installs busybox")?;
+        Ok(GitServer { folder, server })
     }
 
     /// The URL of the repository, for pods.
     pub fn url(&self) -> String {
-        format!("http://{}/cgi-bin/git/repository", self.address)
+        format!("http://{}/cgi-bin/git/repository", self.server.address())
     }
 
     /// A path in the working tree.
@@ -90,14 +73,6 @@ impl GitServer {
             &["-c", "user.name=e2e", "-c", "user.email=e2e@example.com", "commit", "--quiet", "--message", file],
         )?;
         Ok(git(&repository, &["rev-parse", "HEAD"])?.trim().to_owned())
-    }
-}
-
-impl Drop for GitServer {
-    fn drop(&mut self) {
-        if let Err(error) = self.server.kill().and_then(|()| self.server.wait()) {
-            eprintln!("the Git server on {} was not ended: {error}", self.address);
-        }
     }
 }
 

@@ -6,6 +6,7 @@ pub mod cluster;
 pub mod control_plane;
 pub mod documents;
 pub mod git_server;
+pub mod host_server;
 pub mod model_server;
 pub mod namespace;
 pub mod outage;

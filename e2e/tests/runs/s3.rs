@@ -35,7 +35,7 @@ fn storage(server: &S3Server, bucket: &str) -> String {
 async fn results_lie_in_a_bucket_and_the_status_says_where() -> anyhow::Result<()> {
     let cluster = Cluster::with_operator().await?;
     let namespace = Namespace::new(&cluster, "bucket").await?;
-    let server = S3Server::start().await?;
+    let server = S3Server::start()?;
     create_secret(&namespace).await?;
     namespace.create_run("stored", &simulated(5.0, 3, &storage(&server, BUCKET))).await?;
     let status = namespace.wait_finished("stored", SOON).await?;
@@ -66,7 +66,7 @@ async fn results_lie_in_a_bucket_and_the_status_says_where() -> anyhow::Result<(
 async fn a_run_without_its_place_in_a_bucket_ends_before_the_load() -> anyhow::Result<()> {
     let cluster = Cluster::with_operator().await?;
     let namespace = Namespace::new(&cluster, "no-bucket").await?;
-    let server = S3Server::start().await?;
+    let server = S3Server::start()?;
     create_secret(&namespace).await?;
     namespace.create_run("nowhere", &simulated(5.0, 3, &storage(&server, "no-such-bucket"))).await?;
     let status = namespace.wait_finished("nowhere", SOON).await?;
