@@ -40,16 +40,16 @@ pub struct CompareFlags {
 /// One of the runs that were asked for, the base first.
 #[derive(Debug)]
 pub struct Found {
-    /// As the user named it.
+    /// The word by which the user named the run on the command line.
     pub name: String,
-    /// Its report.
+    /// The report of the run, or why there is none.
     pub report: Report,
 }
 
 /// What was found of a run.
 #[derive(Debug)]
 pub enum Report {
-    /// Its report.
+    /// The report was read.
     Read(Box<ReportDocument>),
     /// Why there is none, and what to do.
     Missing(String),

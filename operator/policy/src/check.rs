@@ -5,7 +5,7 @@ use std::{
     fmt,
 };
 
-use crds::{AnyValue, BenchmarkRunSpec, EffectiveSpec, ResolvedRun, resolve::Endpoint};
+use crds::{AnyValue, BenchmarkRunSpec, EffectiveSpec, ResolvedRun, resolve::Endpoint, wording::quoted};
 use workload_profiles::{
     Workload,
     loadgen::Scenario,
@@ -268,8 +268,4 @@ impl Violations {
         };
         self.add(field, quoted(name), &rule);
     }
-}
-
-fn quoted(text: &str) -> String {
-    format!("{text:?}")
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crds::wording::quoted;
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt as _;
 
@@ -41,8 +42,4 @@ pub fn joined_services(
         })
     });
     joins.collect()
-}
-
-fn quoted(text: &str) -> String {
-    format!("{text:?}")
 }
