@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{
+    accuracy::AccuracyStatus,
     hex,
     objective::{Met, ObjectiveCounts, ObjectiveStatus},
     reason::{LauncherReason, Reported},
@@ -41,6 +42,8 @@ pub struct Envelope {
     pub stages_truncated: bool,
     /// The objectives, as many as fit: those that are missed or undecided first where not all do.
     pub objectives: Vec<ObjectiveStatus>,
+    /// How good the answers were, if they were scored.
+    pub accuracy: Option<AccuracyStatus>,
 }
 
 /// The first line.
@@ -141,6 +144,8 @@ struct SecondLine {
     truncated: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     objectives: Vec<ObjectiveStatus>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    accuracy: Option<AccuracyStatus>,
     /// Those that did not fit into the core.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     artifacts: Vec<ArtifactRef>,
@@ -149,7 +154,7 @@ struct SecondLine {
 impl Envelope {
     /// The text of the termination message: at most [`MAX_BYTES`], its first line at most [`MAX_CORE_BYTES`]. Of the core
     /// the last artifacts move to the second line, then the message is shortened. What the second line cannot hold is left
-    /// out from the end, artifacts before stage rows before objectives; where stage rows are, `stages_truncated` is set. Of
+    /// out from the end, artifacts before stage rows before objectives, and never the accuracy; where stage rows are, `stages_truncated` is set. Of
     /// objectives those that are met go first.
     pub fn to_text(&self) -> String {
         let mut core = self.core.clone();
@@ -178,6 +183,7 @@ impl Envelope {
                 stages: stages.clone(),
                 truncated,
                 objectives: objectives.clone(),
+                accuracy: self.accuracy.clone(),
                 artifacts: artifacts.clone(),
             });
             if second.len() < room {
@@ -208,11 +214,17 @@ impl Envelope {
         let core = serde_json::from_value(line.core);
         let mut core: Core = core.map_err(|error| EnvelopeError::Unreadable(error.to_string()))?;
         let Ok(line) = serde_json::from_str::<SecondLine>(second.trim_end()) else {
-            return Ok(Envelope { core, stages: Vec::new(), stages_truncated: true, objectives: Vec::new() });
+            return Ok(Envelope {
+                core,
+                stages: Vec::new(),
+                stages_truncated: true,
+                objectives: Vec::new(),
+                accuracy: None,
+            });
         };
         core.artifacts.extend(line.artifacts);
-        let SecondLine { stages, truncated, objectives, .. } = line;
-        Ok(Envelope { core, stages, stages_truncated: truncated, objectives })
+        let SecondLine { stages, truncated, objectives, accuracy, .. } = line;
+        Ok(Envelope { core, stages, stages_truncated: truncated, objectives, accuracy })
     }
 }
 
@@ -299,6 +311,7 @@ mod tests {
             stages: (0..64).map(stage).collect(),
             stages_truncated: false,
             objectives: Vec::new(),
+            accuracy: None,
         }
     }
 

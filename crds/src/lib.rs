@@ -5,6 +5,7 @@
 
 #![cfg_attr(feature = "kube", recursion_limit = "256")]
 
+pub mod accuracy;
 pub mod any_value;
 pub mod benchmark_run;
 pub mod benchmark_schedule;
@@ -25,6 +26,7 @@ pub mod units;
 pub mod wording;
 pub mod yaml;
 
+pub use accuracy::{AccuracyFigureStatus, AccuracyStatus, AccuracyVerdict};
 pub use any_value::AnyValue;
 #[cfg(feature = "kube")]
 pub use benchmark_run::BenchmarkRun;

@@ -221,6 +221,10 @@ words! {
         EventsDropped,
         /// LoadGen's own rules make a test invalid.
         LoadGenInvalid,
+        /// The answers are worse than a limit of the profile allows.
+        AccuracyMissed,
+        /// The answers do not decide whether they meet the limits of the profile.
+        AccuracyUndecided,
         /// The file, the profile, the model or the token cannot be used.
         ConfigInvalid,
         /// The server serves several models, and none was named.

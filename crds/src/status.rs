@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     EffectiveSpec,
+    accuracy::AccuracyStatus,
     envelope::ArtifactRef,
     figure::{Microseconds, Milli},
     objective::ObjectiveStatus,
@@ -85,6 +86,9 @@ pub struct BenchmarkRunStatus {
     /// True: there were more objectives than rows. The condition SLOMet counts all of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub objectives_truncated: bool,
+    /// How good the answers were, if they were scored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<AccuracyStatus>,
     /// The files of the results folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 16)))]
@@ -129,6 +133,7 @@ impl Default for BenchmarkRunStatus {
             stages_truncated: false,
             objectives: Vec::new(),
             objectives_truncated: false,
+            accuracy: None,
             artifacts: Vec::new(),
             conditions: Vec::new(),
         }

@@ -144,6 +144,7 @@ fn record(queries: &PhaseQueries, number: usize) -> RequestRecord {
 fn output(record: &RequestRecord) -> KeptOutput {
     let token_ids = (0..TOKENS).map(|it| record.number as u32 ^ it).collect();
     KeptOutput {
+        row: None,
         stage: 0,
         number: record.number,
         ended: record.ended,

@@ -1,7 +1,7 @@
 //! The launcher: reads a resolved run and a rendered profile, issues the load on the server under test, writes the report.
 //!
 //! This crate connects the others: `input` reads what to run, `run` goes from the target to the report, `remote_files`
-//! downloads what is behind URLs, `bucket` uploads results, and `sut` answers MLCommons' LoadGen. The launcher does not use the Kubernetes API: it works the
+//! downloads what is behind URLs, `bucket` uploads results, `scoring` scores answers, and `sut` answers MLCommons' LoadGen. The launcher does not use the Kubernetes API: it works the
 //! same way in a pod and on a laptop.
 
 mod bucket;
@@ -9,6 +9,7 @@ pub mod console;
 pub mod input;
 pub mod remote_files;
 pub mod run;
+pub mod scoring;
 mod status_server;
 pub mod sut;
 mod web_client;

@@ -29,7 +29,7 @@ fn forged_word(run_uid: &str) -> String {
         deleted_folders: 0,
         artifacts: Vec::new(),
     };
-    Envelope { core, stages: Vec::new(), stages_truncated: false, objectives: Vec::new() }.to_text()
+    Envelope { core, stages: Vec::new(), stages_truncated: false, objectives: Vec::new(), accuracy: None }.to_text()
 }
 
 /// A pod whose launcher container leaves this message, with parts of a genuine pod's metadata.

@@ -17,7 +17,7 @@ use accuracy::{
     log::Element,
     punkt::Punkt,
     sample::Expected,
-    scorer::{LogLine, Scorer},
+    scorer::{Answer, LogLine, Scorer},
 };
 
 /// The words of a vocabulary, by their endings: they are stemmed.
@@ -31,12 +31,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let threads = env::args().nth(1).map_or(Ok(2), |it| it.parse())?;
     let place = env::var_os("PUNKT_DATA").map_or_else(|| "target/punkt_tab/english".into(), PathBuf::from);
     let punkt = tables(&place);
-    let samples = Benchmark::Llama3_1_8b.samples();
+    let samples = Benchmark::Llama3_1_8b.samples().unwrap_or_default();
     let expected: Vec<Expected> =
         (0..samples).map(|it| Expected { text: text(it * 2 + 1, 4, 15), kind: String::new() }).collect();
     let log = (0..samples).map(|it| {
         let data = text(it, 6, 17).bytes().flat_map(|it| u32::from(it).to_le_bytes()).collect();
-        Ok::<LogLine, io::Error>(LogLine { seq_id: it, qsl_idx: it, data })
+        Ok::<LogLine, io::Error>(LogLine { seq_id: it, qsl_idx: it, answer: Answer::Data(data) })
     });
     let log: Vec<_> = log.collect();
     let scorer = Scorer {

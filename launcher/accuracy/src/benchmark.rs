@@ -1,4 +1,4 @@
-//! MLPerf's benchmarks of language models: which check each has, and the limits of its figures. Pure.
+//! MLPerf's benchmarks of language models: which check each has, and the limits of its figures; and checks for any data set. Pure.
 //!
 //! Sources: the accuracy scripts of mlcommons/inference at commit b66003e1, and the tables of its `tools/submission` for v5.0 to v6.1.
 
@@ -19,6 +19,8 @@ pub enum Benchmark {
     DeepseekR1,
     /// Reasoning, with questions repeated on purpose.
     GptOss120b,
+    /// No benchmark: one check for all rows of any data set.
+    Plain(Check),
 }
 
 /// How an answer is compared with what was expected.
@@ -46,6 +48,8 @@ pub enum Check {
     Math500,
     /// A program, which is extracted and not run.
     LiveCodeBench,
+    /// The whole text, without white space around it.
+    Exact,
 }
 
 impl Check {
@@ -85,7 +89,7 @@ impl Limit {
 }
 
 impl Benchmark {
-    /// All of them.
+    /// Those of MLPerf.
     pub const ALL: [Benchmark; 7] = [
         Benchmark::Llama3_1_8b,
         Benchmark::Llama3_1_8bEdge,
@@ -94,6 +98,15 @@ impl Benchmark {
         Benchmark::Llama3_1_405b,
         Benchmark::DeepseekR1,
         Benchmark::GptOss120b,
+    ];
+
+    /// The checks for any data set, by their names.
+    pub const PLAIN: [(&str, Check); 5] = [
+        ("rouge", Check::Rouge),
+        ("number", Check::Gsm8k),
+        ("letterAToD", Check::LettersToD),
+        ("letterAToJ", Check::LettersToJ),
+        ("exactMatch", Check::Exact),
     ];
 
     /// As MLPerf names it, without the accuracy target that some names end in.
@@ -106,19 +119,28 @@ impl Benchmark {
             Benchmark::Llama3_1_405b => "llama3.1-405b",
             Benchmark::DeepseekR1 => "deepseek-r1",
             Benchmark::GptOss120b => "gpt-oss-120b",
+            Benchmark::Plain(Check::Rouge) => "rouge",
+            Benchmark::Plain(Check::Gsm8k) => "number",
+            Benchmark::Plain(Check::LettersToD) => "letterAToD",
+            Benchmark::Plain(Check::LettersToJ) => "letterAToJ",
+            Benchmark::Plain(Check::Exact) => "exactMatch",
+            Benchmark::Plain(_) => "a check of a benchmark",
         }
     }
 
-    /// By its name, also as MLPerf's folders have it: `llama3_1-8b`, `llama2-70b-99.9`.
+    /// By its name, also as MLPerf's folders have it: `llama3_1-8b`, `llama2-70b-99.9`; or a check for any data set: `rouge`.
     pub fn from_name(name: &str) -> Option<Benchmark> {
+        if let Some((_, check)) = Benchmark::PLAIN.into_iter().find(|(it, _)| *it == name) {
+            return Some(Benchmark::Plain(check));
+        }
         let name = name.strip_suffix("-99.9").or_else(|| name.strip_suffix("-99")).unwrap_or(name);
         let name = name.replace("llama3_1", "llama3.1");
         Benchmark::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// The samples of the data set that accuracy is measured with. Limits hold for all of them.
-    pub const fn samples(self) -> u64 {
-        match self {
+    /// The samples of the data set that accuracy is measured with. Limits hold for all of them. `None`: any number.
+    pub const fn samples(self) -> Option<u64> {
+        let samples = match self {
             Benchmark::Llama3_1_8b => 13_368,
             Benchmark::Llama3_1_8bEdge => 5_000,
             Benchmark::Llama2_70b => 24_576,
@@ -126,7 +148,9 @@ impl Benchmark {
             Benchmark::Llama3_1_405b => 8_313,
             Benchmark::DeepseekR1 => 4_388,
             Benchmark::GptOss120b => 4_395,
-        }
+            Benchmark::Plain(_) => return None,
+        };
+        Some(samples)
     }
 
     /// The columns of the data set that may hold what was expected: the first that is there counts.
@@ -136,13 +160,16 @@ impl Benchmark {
             Benchmark::Mixtral8x7b | Benchmark::Llama3_1_405b => &["gt_output"],
             Benchmark::DeepseekR1 => &["gt_output", "ground_truth"],
             Benchmark::GptOss120b => &["ground_truth"],
+            Benchmark::Plain(_) => {
+                &["output", "gt_output", "ground_truth", "target", "answer", "highlights", "response"]
+            }
         }
     }
 
     /// The columns that may say which check a row has; none where all rows have the same.
     pub const fn kind_columns(self) -> &'static [&'static str] {
         match self {
-            Benchmark::Llama3_1_8b | Benchmark::Llama3_1_8bEdge | Benchmark::Llama2_70b => &[],
+            Benchmark::Llama3_1_8b | Benchmark::Llama3_1_8bEdge | Benchmark::Llama2_70b | Benchmark::Plain(_) => &[],
             Benchmark::Mixtral8x7b | Benchmark::GptOss120b => &["dataset"],
             Benchmark::Llama3_1_405b => &["metric"],
             Benchmark::DeepseekR1 => &["dataset", "metric"],
@@ -165,6 +192,7 @@ impl Benchmark {
                 "qa_em" => Some(Check::QaEm),
                 _ => None,
             },
+            Benchmark::Plain(check) => Some(check),
             Benchmark::DeepseekR1 | Benchmark::GptOss120b => {
                 let kind = kind.to_lowercase();
                 // In the order of the reference, which takes the first name that the kind contains.
@@ -236,6 +264,7 @@ impl Benchmark {
             }
             Benchmark::DeepseekR1 => (vec![at_least("exact_match", 81.3582)], tokens(3886.2274, 3886.2274).to_vec()),
             Benchmark::GptOss120b => (vec![at_least("exact_match", 83.13)], Vec::new()),
+            Benchmark::Plain(_) => (Vec::new(), Vec::new()),
         };
         limits.extend(around);
         limits
@@ -253,9 +282,18 @@ mod tests {
             ("llama3_1-8b-edge", Some(Benchmark::Llama3_1_8bEdge)),
             ("llama2-70b-99.9", Some(Benchmark::Llama2_70b)),
             ("llama2-70b-99", Some(Benchmark::Llama2_70b)),
+            ("rouge", Some(Benchmark::Plain(Check::Rouge))),
             ("bert", None),
         ] {
             assert_eq!(Benchmark::from_name(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn plain_checks_are_found_by_the_names_that_they_give() {
+        for (name, check) in Benchmark::PLAIN {
+            assert_eq!(Benchmark::from_name(name).map(Benchmark::name), Some(name));
+            assert_eq!(Benchmark::Plain(check).check("anything"), Some(check));
         }
     }
 

@@ -24,13 +24,18 @@ pub enum ExpectedError {
     Json(#[from] serde_json::Error),
 }
 
-/// The rows of a data set, in the order of the file. A row without the column of the expected text is an error that lists its columns.
+/// The rows of a data set, in the order of the file. `column`: the one of the expected text; `None`: the first that is there of those that
+/// the benchmark knows. A row without the column of the expected text is an error that lists its columns.
 ///
 /// # Errors
 /// The reader fails; the content is none of the two forms; a row lacks a column, or has no text or number in it.
-pub fn read(mut input: impl BufRead, benchmark: Benchmark) -> Result<Vec<Expected>, ExpectedError> {
+pub fn read(
+    mut input: impl BufRead,
+    benchmark: Benchmark,
+    column: Option<&str>,
+) -> Result<Vec<Expected>, ExpectedError> {
     let first = first_sign(&mut input)?;
-    let rows = Rows { benchmark };
+    let rows = Rows { benchmark, column };
     if first == Some(b'[') {
         let mut json = serde_json::Deserializer::from_reader(input);
         let found = json.deserialize_seq(rows)?;
@@ -41,7 +46,7 @@ pub fn read(mut input: impl BufRead, benchmark: Benchmark) -> Result<Vec<Expecte
     let mut json = serde_json::Deserializer::from_reader(input);
     // A stream of values; white space between them is skipped.
     while json.end().is_err() {
-        found.push(Row { benchmark, number: found.len() }.deserialize(&mut json)?);
+        found.push(Row { benchmark, column, number: found.len() }.deserialize(&mut json)?);
     }
     Ok(found)
 }
@@ -61,11 +66,12 @@ fn first_sign(input: &mut impl BufRead) -> io::Result<Option<u8>> {
     }
 }
 
-struct Rows {
+struct Rows<'a> {
     benchmark: Benchmark,
+    column: Option<&'a str>,
 }
 
-impl<'de> Visitor<'de> for Rows {
+impl<'de> Visitor<'de> for Rows<'_> {
     type Value = Vec<Expected>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -74,7 +80,9 @@ impl<'de> Visitor<'de> for Rows {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<Vec<Expected>, A::Error> {
         let mut found = Vec::new();
-        while let Some(row) = rows.next_element_seed(Row { benchmark: self.benchmark, number: found.len() })? {
+        while let Some(row) =
+            rows.next_element_seed(Row { benchmark: self.benchmark, column: self.column, number: found.len() })?
+        {
             found.push(row);
         }
         Ok(found)
@@ -82,13 +90,14 @@ impl<'de> Visitor<'de> for Rows {
 }
 
 #[derive(Clone, Copy)]
-struct Row {
+struct Row<'a> {
     benchmark: Benchmark,
+    column: Option<&'a str>,
     /// From 0.
     number: usize,
 }
 
-impl<'de> DeserializeSeed<'de> for Row {
+impl<'de> DeserializeSeed<'de> for Row<'_> {
     type Value = Expected;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, row: D) -> Result<Expected, D::Error> {
@@ -96,7 +105,7 @@ impl<'de> DeserializeSeed<'de> for Row {
     }
 }
 
-impl<'de> Visitor<'de> for Row {
+impl<'de> Visitor<'de> for Row<'_> {
     type Value = Expected;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -104,7 +113,9 @@ impl<'de> Visitor<'de> for Row {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut columns: A) -> Result<Expected, A::Error> {
-        let wanted = [self.benchmark.expected_columns(), self.benchmark.kind_columns()];
+        let own: Option<[&str; 1]> = self.column.map(|it| [it]);
+        let expected = own.as_ref().map_or(self.benchmark.expected_columns(), |it| it.as_slice());
+        let wanted = [expected, self.benchmark.kind_columns()];
         // The place of the column in its list, and its content: the lowest place counts.
         let mut found: [Option<(usize, String)>; 2] = [None, None];
         let mut others = Vec::new();
@@ -192,8 +203,12 @@ impl<'de> Visitor<'de> for Content<'_> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_unbuffered(input: impl Read, benchmark: Benchmark) -> Result<Vec<Expected>, ExpectedError> {
-    read(io::BufReader::with_capacity(1 << 18, input), benchmark)
+pub fn read_unbuffered(
+    input: impl Read,
+    benchmark: Benchmark,
+    column: Option<&str>,
+) -> Result<Vec<Expected>, ExpectedError> {
+    read(io::BufReader::with_capacity(1 << 18, input), benchmark, column)
 }
 
 #[cfg(test)]
@@ -201,11 +216,11 @@ mod tests {
     use super::*;
 
     fn rows(benchmark: Benchmark, text: &str) -> Vec<(String, String)> {
-        read(text.as_bytes(), benchmark).unwrap().into_iter().map(|it| (it.kind, it.text)).collect()
+        read(text.as_bytes(), benchmark, None).unwrap().into_iter().map(|it| (it.kind, it.text)).collect()
     }
 
     fn check_error(benchmark: Benchmark, text: &str, part: &str) {
-        let error = read(text.as_bytes(), benchmark).unwrap_err().to_string();
+        let error = read(text.as_bytes(), benchmark, None).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
     }
 
@@ -223,6 +238,15 @@ mod tests {
     fn the_first_of_several_columns_counts() {
         let text = r#"[{"ground_truth": "g", "metric": "a_em", "gt_output": "t"}]"#;
         assert_eq!(rows(Benchmark::DeepseekR1, text), [("a".to_owned(), "t".to_owned())]);
+    }
+
+    #[test]
+    fn a_column_may_be_named() {
+        let text = r#"[{"output": "o", "summary": "s"}]"#;
+        let found = read(text.as_bytes(), Benchmark::Llama3_1_8b, Some("summary")).unwrap();
+        assert_eq!(found[0].text, "s");
+        let error = read(text.as_bytes(), Benchmark::Llama3_1_8b, Some("other")).unwrap_err().to_string();
+        assert!(error.contains("row 0 has no column other; it has output, summary"), "{error}");
     }
 
     #[test]

@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn rouge_json_has_one_scale_and_the_verdict() {
         let outcome = outcome();
-        let gate = judge(&outcome, false, &[]);
+        let gate = judge(&outcome, outcome.benchmark.limits(false), Some(13_368), &[]);
         let json = rouge_json(&outcome, &gate, &Provenance::default());
         assert_eq!(json["scores"], json!({"rouge1": 40.0}));
         assert_eq!(json["baseline"]["rouge1"], 38.7792);

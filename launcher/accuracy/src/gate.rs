@@ -33,13 +33,16 @@ pub struct Gate {
     pub verdict: Verdict,
 }
 
-/// Judges a run. Limits hold for a run over the whole data set: a part of it has no verdict, nor has a run where a figure with a limit was
-/// not computed, unless another figure misses its limit. `doubts` are further reasons against a verdict. `high` takes 99.9 % of the
-/// reference in place of 99 %.
-pub fn judge(outcome: &Outcome, high: bool, doubts: &[String]) -> Gate {
+/// The limits of a figure that a user sets: the least value.
+pub fn at_least(key: &'static str, bound: f64) -> Limit {
+    Limit { key, baseline: bound, factor: 1.0, is_upper: false }
+}
+
+/// Judges a run by some limits. `wanted`: the samples that they hold for; `None`: any number. A run over a part of them has no verdict, nor has a run where a figure with a limit was
+/// not computed, unless another figure misses its limit. `doubts` are further reasons against a verdict.
+pub fn judge(outcome: &Outcome, limits: Vec<Limit>, wanted: Option<u64>, doubts: &[String]) -> Gate {
     let mut reasons = doubts.to_vec();
-    let wanted = outcome.benchmark.samples();
-    if outcome.samples != wanted {
+    if let Some(wanted) = wanted.filter(|it| outcome.samples != *it) {
         let name = outcome.benchmark.name();
         reasons
             .push(format!("the log answers {} samples, and the limits of {name} hold for {wanted}", outcome.samples));
@@ -50,7 +53,7 @@ pub fn judge(outcome: &Outcome, high: bool, doubts: &[String]) -> Gate {
         let meets = |it: f64| if limit.is_upper { it <= limit.bound() } else { it >= limit.bound() };
         Judged { limit, value, met: value.filter(|_| is_comparable).map(meets) }
     };
-    let limits: Vec<Judged> = outcome.benchmark.limits(high).into_iter().map(judged).collect();
+    let limits: Vec<Judged> = limits.into_iter().map(judged).collect();
     for key in limits.iter().filter(|it| it.value.is_none() && !it.limit.is_upper).map(|it| it.limit.key) {
         let reason =
             outcome.missing.iter().find(|(it, _)| *it == key).map_or("it is not printed", |(_, reason)| reason);
@@ -83,8 +86,12 @@ mod tests {
         }
     }
 
+    fn judge_all(outcome: &Outcome, doubts: &[String]) -> Gate {
+        judge(outcome, outcome.benchmark.limits(false), outcome.benchmark.samples(), doubts)
+    }
+
     fn check(outcome: &Outcome, expected: Verdict) {
-        assert_eq!(judge(outcome, false, &[]).verdict, expected);
+        assert_eq!(judge_all(outcome, &[]).verdict, expected);
     }
 
     /// At the limits, or a thousandth below the first.
@@ -108,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_part_of_the_data_set_has_no_verdict() {
-        let gate = judge(&outcome(4999, &at_limits(10.0)), false, &[]);
+        let gate = judge_all(&outcome(4999, &at_limits(10.0)), &[]);
         let Verdict::Undecided(reasons) = gate.verdict else { panic!("{:?}", gate.verdict) };
         assert_eq!(reasons, ["the log answers 4999 samples, and the limits of llama3.1-8b-edge hold for 5000"]);
         assert!(gate.limits.iter().all(|it| it.met.is_none() && it.value.is_some()));
@@ -116,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_figure_that_is_not_computed_leaves_the_verdict_open_unless_another_is_missed() {
-        let gate = judge(&outcome(5000, &at_limits(0.0)[..3]), false, &[]);
+        let gate = judge_all(&outcome(5000, &at_limits(0.0)[..3]), &[]);
         let Verdict::Undecided(reasons) = gate.verdict else { panic!("{:?}", gate.verdict) };
         assert_eq!(reasons, ["rougeLsum is not computed: no tables", "gen_len is not computed: no tables"]);
         check(&outcome(5000, &at_limits(1.0)[..3]), Verdict::Failed);
@@ -124,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_doubt_leaves_the_verdict_open() {
-        let gate = judge(&outcome(5000, &at_limits(1.0)), false, &["the tokenizer is another one".into()]);
+        let gate = judge_all(&outcome(5000, &at_limits(1.0)), &["the tokenizer is another one".into()]);
         assert!(matches!(gate.verdict, Verdict::Undecided(_)));
     }
 }

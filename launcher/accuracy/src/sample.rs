@@ -26,8 +26,9 @@ pub struct SampleScore {
     pub seq_id: u64,
     /// Of the sample.
     pub qsl_idx: u64,
-    /// Ids of the answer, before decoding, special tokens included.
-    pub tokens: u64,
+    /// Ids of the answer, before decoding, special tokens included; absent: they are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
     /// Which kind of row it is, where the data set says so.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dataset: String,
@@ -139,6 +140,7 @@ fn compared(benchmark: Benchmark, check: Check, text: &str, expected: &str) -> O
             let correct = found.is_some_and(|it| answers::same_math(it, expected));
             Figures::Answer { correct, extracted: found.map(str::to_owned) }
         }
+        Check::Exact => Figures::Answer { correct: strip(text) == strip(expected), extracted: None },
         Check::Mbxp => Figures::Program { extracted: Some(answers::mbxp_code(text, false)) },
         Check::LiveCodeBench => {
             let code = if is_gpt_oss { answers::gpt_oss_code(text) } else { answers::deepseek_code(text) };
@@ -186,7 +188,7 @@ mod tests {
         let score = SampleScore {
             seq_id: 1,
             qsl_idx: 2,
-            tokens: 3,
+            tokens: Some(3),
             dataset: String::new(),
             characters: Some(4),
             figures: Figures::Rouge { rouge1: 0.5, rouge2: 0.0, rouge_l: 1.0, rouge_lsum: None },

@@ -110,7 +110,7 @@ proptest! {
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in any::<Vec<u8>>()) {
         for benchmark in Benchmark::ALL {
-            let _ = expected::read(bytes.as_slice(), benchmark);
+            let _ = expected::read(bytes.as_slice(), benchmark, None);
         }
         for element in [Element::Int32, Element::Int64, Element::Float32] {
             if let Ok(ids) = token_ids(&bytes, element) {

@@ -2,6 +2,7 @@
 //!
 //! Values in, values out: no clock, file or socket. Every formula stands in `docs/metrics.md` as well.
 
+mod accuracy;
 mod backlog;
 mod class;
 mod contamination;
@@ -37,6 +38,7 @@ use crds::{
 use jiff::Timestamp;
 use workload_profiles::Workload;
 
+pub use accuracy::{Accuracy, AccuracyFigure, AccuracyLimit, NotComputed};
 pub use class::ClassAnalysis;
 pub use contamination::{Contamination, Exposure, WarmUp, WarmUpPrompts};
 pub use cost::CostFigures;
@@ -153,6 +155,8 @@ pub struct Analysis {
     pub labels: Labels,
     /// The objectives; `None` where the run has none, or they are not judged yet.
     pub objectives: Option<Objectives>,
+    /// How good the answers were; `None` where they were not scored.
+    pub accuracy: Option<Accuracy>,
     /// Whether the server could have had the prompts in its cache.
     pub contamination: Contamination,
 }
@@ -236,6 +240,7 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
         judgement,
         labels,
         objectives: None,
+        accuracy: None,
         contamination,
     }
 }

@@ -65,6 +65,7 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
         files: &[],
         notices: &input.notices,
         loadgen: None,
+        accuracy_files: &[],
         server_metrics: None,
         records: recorder.records.as_ref(),
     };

@@ -10,7 +10,7 @@ use crds::{
 };
 
 use super::{
-    Report, TOOL_VERSION, loadgen,
+    Report, TOOL_VERSION, accuracy, loadgen,
     markdown::cut_at_line,
     text::{
         self, has_marks, number, objective_baseline, objective_figure, objective_limit, objective_observed, optional,
@@ -40,6 +40,7 @@ pub fn render(report: &Report<'_>) -> String {
     head(report, &mut comment);
     objectives(report.analysis, &mut comment);
     tests(report, &mut comment);
+    scores(report.analysis, &mut comment);
     stages(report.analysis, &mut comment);
     sureness(report.analysis, &mut comment);
     doubts(report.analysis, &mut comment);
@@ -100,6 +101,13 @@ fn tests(report: &Report<'_>, to: &mut String) {
     let rows = loadgen::rows(tests)
         .map(|it| std::iter::once(code(&it.name)).chain(it.cells.iter().map(|it| plain(it))).collect::<Vec<_>>());
     table(&header, tests.tests.len(), rows, to);
+}
+
+fn scores(analysis: &Analysis, to: &mut String) {
+    let Some(found) = &analysis.accuracy else { return };
+    line(to, &format!("{}.\n", plain(&accuracy::headline(found))));
+    let rows: Vec<Vec<String>> = accuracy::rows(found).map(|row| row.iter().map(|it| plain(it)).collect()).collect();
+    table(&accuracy::COLUMNS, rows.len(), rows.into_iter(), to);
 }
 
 fn stages(analysis: &Analysis, to: &mut String) {

@@ -6,7 +6,7 @@ use crds::{
 };
 
 use super::folder::Stored;
-use analysis::{Analysis, ObjectiveResult, Objectives};
+use analysis::{Accuracy, Analysis, ObjectiveResult, Objectives};
 
 /// What a measurement tells the operator. `stored` is where it was kept, if it was.
 pub fn envelope(run: &RunIdentity, analysis: &Analysis, stored: Option<&Stored>) -> Envelope {
@@ -30,5 +30,6 @@ pub fn envelope(run: &RunIdentity, analysis: &Analysis, stored: Option<&Stored>)
         stages: analysis.stage_summaries(),
         stages_truncated: false,
         objectives: analysis.objectives.iter().flat_map(|it| &it.results).map(ObjectiveResult::status).collect(),
+        accuracy: analysis.accuracy.as_ref().map(Accuracy::status),
     }
 }

@@ -1,6 +1,7 @@
 //! An analysis as people and programs read it: a file a format. Only [`folder`], [`index`] and the folder of [`repeats`] write
 //! anything, and [`report_file`] reads what they wrote.
 
+mod accuracy;
 pub mod baseline;
 pub mod benchmark_report;
 mod benchmark_run;
@@ -38,6 +39,7 @@ use sha2::{Digest as _, Sha256};
 use tracing::warn;
 use workload_profiles::{Notice, Workload};
 
+pub use accuracy::AccuracyFile;
 pub use benchmark_run::Inputs;
 pub use folder::{Folder, StorageError, Stored};
 pub use loadgen::{LoadGenConfig, LoadGenReport, LoadGenSummary};
@@ -75,6 +77,8 @@ pub struct Report<'a> {
     pub notices: &'a [Notice],
     /// The LoadGen tests of the run; `None`: it has another load.
     pub loadgen: Option<&'a LoadGenReport>,
+    /// The files of the scored answers; empty where they were not scored.
+    pub accuracy_files: &'a [AccuracyFile],
     /// What the servers said of themselves; `None`: no server was asked, or none answered.
     pub server_metrics: Option<&'a ServerReport>,
     /// Each request; `None` where the run does not ask for them.
@@ -129,6 +133,9 @@ pub fn write_report(folder: &mut Folder, report: &Report<'_>, page: Option<PageO
     folder.write(stages_csv::FILE_NAME, |file| stages_csv::write(&ReportDocument::new(report)?, file))?;
     // A status lists the first files alone, and there may be many stages.
     loadgen::write(folder, report)?;
+    for it in report.accuracy_files {
+        folder.write(&it.name, |file| file.write_all(&it.content))?;
+    }
     for revision in Revision::ALL {
         for (index, _) in report.analysis.stages.iter().enumerate() {
             folder.write(&benchmark_report::file_name(revision, report.analysis, index), |file| {

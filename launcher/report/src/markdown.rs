@@ -9,7 +9,7 @@ use crds::{
 };
 
 use super::{
-    Report, TOOL_VERSION, loadgen,
+    Report, TOOL_VERSION, accuracy, loadgen,
     provenance::{self, TableText},
     server::{table as server_table, tokens},
     text::{
@@ -33,6 +33,7 @@ pub fn render(report: &Report<'_>) -> String {
     head(report, &mut page);
     objectives(report.analysis, &mut page);
     loadgen_tests(report, &mut page);
+    scores(report.analysis, &mut page);
     stages(report.analysis, &mut page);
     classes(report.analysis, &mut page);
     figures(report.analysis, &mut page);
@@ -161,6 +162,19 @@ fn loadgen_tests(report: &Report<'_>, page: &mut Page) {
             vec![number(it.rate), length.into(), met.into()]
         });
         page.table(&["queries/s", "length", "limits"], TEXT, rows);
+    }
+}
+
+fn scores(analysis: &Analysis, page: &mut Page) {
+    let Some(found) = &analysis.accuracy else { return };
+    page.heading("Accuracy");
+    page.line(format_args!("{}.\n", cell(&accuracy::headline(found))));
+    let rows = accuracy::rows(found).map(|row| row.iter().map(|it| cell(it)).collect());
+    page.table(&accuracy::COLUMNS, NUMBERS, rows);
+    let notes = accuracy::notes(found);
+    if !notes.is_empty() {
+        page.blank();
+        notes.iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
     }
 }
 

@@ -10,10 +10,10 @@ use crds::{
 };
 
 use super::{
-    LoadGenReport, loadgen,
+    LoadGenReport, accuracy, loadgen,
     text::{self, excluded, latencies, lengths, number, percentile, rates, time},
 };
-use analysis::{Analysis, Distribution, Objectives, StageAnalysis};
+use analysis::{Accuracy, Analysis, Distribution, Objectives, StageAnalysis};
 use engine::record::RequestOutcome;
 
 /// A line below the header, and no other.
@@ -33,7 +33,9 @@ pub fn table(
 ) -> String {
     let tests = loadgen.map(loadgen_tests);
     let objectives = analysis.objectives.as_ref().map(objectives);
-    let mut parts: Vec<String> = std::iter::once(verdict(analysis)).chain(objectives).chain(tests).collect();
+    let scores = analysis.accuracy.as_ref().map(scores);
+    let mut parts: Vec<String> =
+        std::iter::once(verdict(analysis)).chain(objectives).chain(tests).chain(scores).collect();
     let first_table = parts.len();
     if analysis.stages.len() > 1 {
         parts.extend([stages(&analysis.stages), format!("{POOLED}\n\n{}", figures(analysis))]);
@@ -95,6 +97,16 @@ fn loadgen_tests(tests: &LoadGenReport) -> String {
     }
     let notes = loadgen::notes(tests).into_iter().map(|it| format!("\nnote: {it}")).collect::<String>();
     fitted(table) + &notes
+}
+
+fn scores(found: &Accuracy) -> String {
+    let mut table = new_table(&accuracy::COLUMNS);
+    for mut row in accuracy::rows(found) {
+        let name = row.remove(0);
+        add_row(&mut table, name, row);
+    }
+    let notes: String = accuracy::notes(found).iter().map(|it| format!("\nnote: {}", one_line(it))).collect();
+    format!("{}\n\n{}{notes}", accuracy::headline(found), fitted(table))
 }
 
 fn figures(analysis: &Analysis) -> String {

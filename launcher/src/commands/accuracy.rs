@@ -1,22 +1,17 @@
 //! [I/O] `benchwright accuracy`: scores the accuracy log of a LoadGen test, ours or MLCommons' own.
 
 use std::{
-    io::{self, BufReader, ErrorKind},
+    io::{self, BufReader},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
     thread,
 };
 
 use accuracy::{
     benchmark::Benchmark,
-    clean_up,
-    expected::{self, ExpectedError},
     files::{self, Provenance},
     gate::{self, Gate, Verdict},
     log::Element,
-    punkt::Punkt,
-    sample::Expected,
-    scorer::{LogLine, Outcome, Scorer},
+    scorer::{Answer, LogLine, Outcome, Scorer},
 };
 use anyhow::{Context as _, anyhow};
 use clap::Args;
@@ -24,17 +19,15 @@ use engine::{
     file_digest::{DigestReader, FileDigest},
     tokenizer_file, user_file,
 };
-use launcher::console;
+use launcher::{
+    console,
+    scoring::{Decoder, cleans_up, expected, tables},
+};
 use loadgen::logs::accuracy_log::{self, AccuracyEntry, ReadError};
 use report::write_whole;
-use tokenizer::Tokenizer;
 
 /// The name that LoadGen gives the log.
 const LOG: &str = "mlperf_log_accuracy.json";
-/// The most bytes of a `tokenizer_config.json`: many times the largest.
-const MAX_CONFIG: u64 = 16 << 20;
-/// The most bytes of one of Punkt's tables.
-const MAX_TABLE: u64 = 4 << 20;
 
 #[derive(Args)]
 pub(crate) struct AccuracyArgs {
@@ -89,8 +82,8 @@ pub(crate) fn run(args: &AccuracyArgs) -> anyhow::Result<u8> {
     let log = log_of(&args.path)?;
     let (tokenizer, tokenizer_file) = tokenizer_file::read(&args.tokenizer)?;
     let cleans = cleans_up(&args.tokenizer)?;
-    let punkt = args.punkt.as_deref().map(tables).transpose()?;
-    let (expected, data_set) = read_expected(&args.data_set, benchmark)?;
+    let punkt = args.punkt.as_deref().map(|it| tables(it, "--punkt")).transpose()?;
+    let (expected, data_set) = expected(&args.data_set, benchmark, None)?;
     let scorer = Scorer {
         benchmark,
         expected: &expected,
@@ -107,7 +100,12 @@ pub(crate) fn run(args: &AccuracyArgs) -> anyhow::Result<u8> {
             args.tokenizer.display()
         ));
     }
-    let gate = gate::judge(&scored.outcome, args.high_accuracy || high_accuracy, &scored.doubts);
+    let gate = gate::judge(
+        &scored.outcome,
+        benchmark.limits(args.high_accuracy || high_accuracy),
+        benchmark.samples(),
+        &scored.doubts,
+    );
     let provenance = Provenance {
         log_sha256: scored.log.sha256.unwrap_or_default(),
         ids: "as they stand in the accuracy log".into(),
@@ -148,59 +146,6 @@ fn log_of(path: &Path) -> anyhow::Result<PathBuf> {
             path.display()
         )
     })
-}
-
-fn tables(folder: &Path) -> anyhow::Result<Punkt> {
-    let read = |name: &'static str| user_file::read(&folder.join(name), MAX_TABLE);
-    Punkt::read(read).with_context(|| format!("cannot use the folder {} of --punkt", folder.display()))
-}
-
-/// Whether the tokenizer's configuration asks for the clean-up of spaces; `None`: there is none. An absent key means no.
-fn cleans_up(tokenizer: &Path) -> anyhow::Result<Option<bool>> {
-    let folder = if tokenizer.is_dir() { tokenizer } else { tokenizer.parent().unwrap_or(Path::new(".")) };
-    let path = folder.join("tokenizer_config.json");
-    let text = match user_file::read_text(&path, MAX_CONFIG) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
-    };
-    let wrong = || format!("{} is no JSON; give the file that the model is published with", path.display());
-    let config: serde_json::Value = serde_json::from_str(&text).with_context(wrong)?;
-    Ok(Some(config["clean_up_tokenization_spaces"].as_bool().unwrap_or_default()))
-}
-
-fn read_expected(path: &Path, benchmark: Benchmark) -> anyhow::Result<(Vec<Expected>, FileDigest)> {
-    let about = || format!("the data set {}", path.display());
-    let file = user_file::open(path).map_err(ExpectedError::Read).with_context(about)?;
-    let mut reader = DigestReader::new(file);
-    let rows = expected::read_unbuffered(&mut reader, benchmark).with_context(about)?;
-    let digest = reader.finish(path, u64::MAX).map_err(ExpectedError::Read).with_context(about)?;
-    Ok((rows, digest))
-}
-
-/// Turns token ids into text, on several threads.
-struct Decoder<'a> {
-    tokenizer: &'a Tokenizer,
-    cleans: bool,
-    /// Ids from this on have no token.
-    bound: u32,
-    /// Answers with such ids.
-    foreign: AtomicU64,
-}
-
-impl Decoder<'_> {
-    fn new(tokenizer: &Tokenizer, cleans: bool) -> Decoder<'_> {
-        Decoder { tokenizer, cleans, bound: tokenizer.id_bound(), foreign: AtomicU64::new(0) }
-    }
-
-    fn decode(&self, ids: &[u32], keeps_special: bool) -> Result<String, String> {
-        if ids.iter().any(|it| *it >= self.bound) {
-            self.foreign.fetch_add(1, Ordering::Relaxed);
-        }
-        let text = if keeps_special { self.tokenizer.decode_all(ids) } else { self.tokenizer.decode(ids) };
-        let text = text.map_err(|error| error.to_string())?;
-        Ok(if self.cleans { clean_up(&text) } else { text })
-    }
 }
 
 /// What came of a log.
@@ -245,13 +190,7 @@ fn score(scorer: &Scorer<'_>, log: &Path, decoder: &Decoder<'_>, folder: &Path) 
     if has_no_end {
         doubts.push("the log ends without its closing bracket, and may lack answers".to_owned());
     }
-    let foreign = decoder.foreign.load(Ordering::Relaxed);
-    if foreign > 0 {
-        let bound = decoder.bound;
-        doubts.push(format!(
-            "{foreign} answers have token ids from {bound} on, which the tokenizer lacks; give that of the model"
-        ));
-    }
+    doubts.extend(decoder.doubt());
     Ok(Scored { outcome, log, doubts })
 }
 
@@ -269,7 +208,7 @@ impl<I: Iterator<Item = Result<AccuracyEntry, ReadError>>> Iterator for Whole<'_
         match self.entries.next()? {
             Ok(it) => {
                 self.any = true;
-                Some(Ok(LogLine { seq_id: it.seq_id, qsl_idx: it.qsl_idx, data: it.data }))
+                Some(Ok(LogLine { seq_id: it.seq_id, qsl_idx: it.qsl_idx, answer: Answer::Data(it.data) }))
             }
             Err(ReadError::Cut { .. }) if self.any => {
                 *self.has_no_end = true;

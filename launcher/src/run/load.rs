@@ -19,7 +19,7 @@ use super::{
     store::Store,
     target,
 };
-use crate::input::Input;
+use crate::{input::Input, scoring::Scoring};
 use analysis::TargetIdentity;
 use engine::{
     issue::{self, Files, LoadError, LoadOrder, LoadResult, PreparedLoad, Progress},
@@ -49,6 +49,8 @@ pub(super) struct Loaded<'a> {
     pub(super) server: TargetIdentity,
     pub(super) issued: Issued,
     pub(super) files: &'a Files,
+    /// What its answers are scored with; `None`: they are not scored.
+    pub(super) scoring: Option<&'a Scoring>,
     /// What was read of the server's metrics; `None`: nothing was.
     pub(super) scraped: Option<Scraped>,
 }
@@ -65,7 +67,7 @@ impl<'a> Setup<'a, '_> {
             warn!(path = plan::DEADLINE, "{message}");
         }
         // Files are read before the wait for the target, which may take an hour.
-        let Sources { files, secrets } = process.sources(input, options)?;
+        let Sources { files, scoring, secrets } = process.sources(input, options)?;
         let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
         let ready = ready::wait(input, secrets, &base_url, &process.resolver, stop)?;
         info!(target = base_url, model = ready.model, profile = report::profile(&input.run), "the target is ready");
@@ -79,7 +81,10 @@ impl<'a> Setup<'a, '_> {
             metrics.before_load(stop);
             let load = self.issue(&ready, files, workload, show_forecast);
             metrics.after_load(stop);
-            load
+            load.map(|mut load| {
+                scoring.iter().for_each(|it| it.add_ids(&mut load.recorder));
+                load
+            })
         };
         let issued = loadgen::issue(&input.workload, last_offline, one);
         deadline.end();
@@ -87,7 +92,7 @@ impl<'a> Setup<'a, '_> {
         let scraped = metrics.end();
         let issued = issued?;
         let server = identity::after(server, &ready, stop);
-        Ok(Loaded { ready, server, issued, files, scraped })
+        Ok(Loaded { ready, server, issued, files, scoring: scoring.as_ref(), scraped })
     }
 
     /// Issues one workload: the run's own, or a trial of it.
@@ -115,7 +120,7 @@ impl<'a> Setup<'a, '_> {
     /// readiness probe's.
     pub(super) fn prepare(&self) -> Result<Prepared, Failure> {
         let Setup { input, options, process, .. } = *self;
-        let Sources { files, secrets } = process.sources(input, options)?;
+        let Sources { files, secrets, .. } = process.sources(input, options)?;
         let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
         let ready = ready::wait(input, secrets, &base_url, &process.resolver, &process.stop)?;
         // LoadGen tests may search their rate first, and are planned with it.

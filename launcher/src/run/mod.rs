@@ -187,7 +187,7 @@ impl Order<'_> {
         let keep = store.keep(&input.run);
         // LoadGen's figures are computed from the record of every sample.
         let needed = if input.workload.loadgen.is_some() { Keep::Records } else { keep };
-        let Loaded { ready, server, issued, files, scraped } =
+        let Loaded { ready, server, issued, files, scoring, scraped } =
             match (Setup { input, options, process, store: &store, keep: needed }).run() {
                 Ok(loaded) => loaded,
                 Err(failure) => {
@@ -196,6 +196,13 @@ impl Order<'_> {
                 }
             };
         let Issued { workload, load, tests, trials } = issued;
+        let scored = scoring.and_then(|it| match it.score(&workload, &load, &tests) {
+            Ok(scored) => Some(scored),
+            Err(error) => {
+                warn!("the answers were not scored: {error:#}");
+                Some(it.unscored())
+            }
+        });
         // The report describes the workload as issued: with the rate that was found, for example.
         log_notices(&load.notices);
         let notices = input.notices.iter().chain(files.notices()).chain(&load.notices).cloned().collect();
@@ -204,6 +211,9 @@ impl Order<'_> {
         let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::from_tests(tests, trials));
         analysis.judgement.remarks.extend(server.remark());
         analysis.verdict.add_loadgen(loadgen.iter().flat_map(LoadGenReport::verdicts));
+        if let Some(scored) = &scored {
+            analysis.judge_accuracy(scored.accuracy.clone());
+        }
         if let Some(slo) = &input.run.slo {
             analysis.judge_objectives(slo, baseline.map(|it| it as &dyn Source));
         }
@@ -224,6 +234,7 @@ impl Order<'_> {
             files: files.digests(),
             notices: &input.notices,
             loadgen: loadgen.as_ref(),
+            accuracy_files: scored.as_ref().map_or(&[], |it| &it.files),
             server_metrics: servers.as_ref(),
             records,
         };

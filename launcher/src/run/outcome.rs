@@ -202,6 +202,7 @@ pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> En
             stages: Vec::new(),
             stages_truncated: false,
             objectives: Vec::new(),
+            accuracy: None,
         },
     };
     envelope.core.outcome = failure.into();

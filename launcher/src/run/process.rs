@@ -13,6 +13,7 @@ use super::{Failure, RunOptions, egress, load, log_notices, ready::Secrets, sign
 use crate::{
     input::Input,
     remote_files,
+    scoring::Scoring,
     status_server::{self, RunStatus},
 };
 
@@ -29,6 +30,8 @@ pub(super) struct Process {
 pub(super) struct Sources {
     /// The files that the workload names.
     pub(super) files: Files,
+    /// What answers are scored with; `None`: they are not scored.
+    pub(super) scoring: Option<Scoring>,
     pub(super) secrets: Secrets,
 }
 
@@ -63,7 +66,12 @@ impl Process {
                 names.fold(load::not_issued(error), |failure, (path, url)| failure.renamed(&path, url))
             })?;
             downloaded.iter().for_each(|it| files.rename(&it.path, &it.url));
-            Ok::<_, Failure>(Sources { files, secrets: Secrets::read(&run)? })
+            let scoring = Scoring::read(&workload).map_err(|error| {
+                // The cause may have words of a file.
+                Failure::configuration(format!("the answers cannot be scored: {error:#}"))
+                    .shown_as("the answers cannot be scored; the launcher's log says why".to_owned())
+            })?;
+            Ok::<_, Failure>(Sources { files, scoring, secrets: Secrets::read(&run)? })
         };
         let sources = signals::until_stopped(&self.stop, read)??;
         log_notices(sources.files.notices());

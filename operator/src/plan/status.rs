@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crds::{
     BenchmarkRun, BenchmarkRunStatus, Envelope, Outcome, Reason,
+    accuracy::MAX_FIGURES,
     benchmark_run::{MAX_OBJECTIVE_NAME, MAX_OBJECTIVES, MAX_REPEATS},
     envelope::{MAX_ARTIFACTS, MAX_STAGES},
     objective::{Met, ObjectiveCounts},
@@ -117,6 +118,7 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, storage: &Storage, namesp
         }
     }
     status.objectives.clone_from(&envelope.objectives);
+    status.accuracy.clone_from(&envelope.accuracy);
     limit_fields(status);
     let counts = status.outcome.is_some_and(Outcome::has_valid_figures) && !status.partial;
     status.columns = status.summary.as_ref().filter(|_| counts).map(Columns::from);
@@ -307,6 +309,17 @@ fn limit_fields(status: &mut BenchmarkRunStatus) {
     }
     retain_unique(&mut status.objectives, |it| &it.name);
     status.objectives.truncate(MAX_OBJECTIVES);
+    if let Some(accuracy) = &mut status.accuracy {
+        accuracy.check = truncate(&accuracy.check, 40);
+        accuracy.scored = accuracy.scored.min(LARGEST);
+        for figure in &mut accuracy.figures {
+            figure.name = truncate(&figure.name, 40);
+            figure.value = truncate(&figure.value, 32);
+            figure.limit = truncate(&figure.limit, 64);
+        }
+        retain_unique(&mut accuracy.figures, |it| &it.name);
+        accuracy.figures.truncate(MAX_FIGURES);
+    }
     for artifact in &mut status.artifacts {
         artifact.name = truncate(&artifact.name, 128);
         artifact.uri = truncate(&artifact.uri, 1_024);

@@ -137,6 +137,7 @@ pub fn envelope(outcome: Outcome, reason: &str) -> Envelope {
         }],
         stages_truncated: false,
         objectives: Vec::new(),
+        accuracy: None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! to repeat its run.
 
 mod abandonment;
+mod accuracy;
 mod conversations;
 mod data_set;
 mod file_source;
@@ -33,6 +34,7 @@ use crds::{
 use serde::{Deserialize, Serialize};
 
 pub use abandonment::{Abandonment, Departure};
+pub use accuracy::{Accuracy, AccuracyLimits, BENCHMARK_CHECKS, BOUNDED_FIGURES, PLAIN_CHECKS};
 pub use conversations::{Conversations, History, TurnLengths};
 pub use data_set::{
     AcrossStages, ConversationUse, DataSet, DataSetFormat, LengthFilter, OutputLength, PromptColumn, RowContent,
@@ -100,6 +102,9 @@ pub struct Workload {
     /// The MLPerf LoadGen tests whose phases are the stages; absent for any other load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loadgen: Option<LoadGen>,
+    /// How the answers are scored; absent: they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<Accuracy>,
     /// Which requests are in the figures.
     #[serde(default)]
     pub window: Window,
@@ -140,6 +145,7 @@ impl Workload {
             sessions: Sessions::default(),
             stages,
             loadgen: None,
+            accuracy: None,
             window: Window::default(),
             abandonment: None,
             probes: None,
@@ -153,26 +159,26 @@ impl Workload {
     /// The paths of the other files that it needs: traces, data sets, recordings, a tokenizer and a corpus. Those behind URLs are not
     /// among them.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        let (folder, sources) = self.folder_and_sources();
+        let (folders, sources) = self.folders_and_sources();
         let local = sources.into_iter().filter_map(|(_, it)| match it {
             FileSource::Path(path) => Some(path),
             FileSource::Url(_) => None,
         });
-        folder.into_iter().chain(local)
+        folders.into_iter().chain(local)
     }
 
     /// The files of [`Workload::files_mut`] that are paths or URLs, each with what it is.
     pub fn sources_mut(&mut self) -> Vec<(&'static str, &mut FileSource)> {
-        self.folder_and_sources().1
+        self.folders_and_sources().1
     }
 
-    /// The folder of recordings, and all other files.
-    fn folder_and_sources(&mut self) -> (Option<&mut PathBuf>, Vec<(&'static str, &mut FileSource)>) {
-        let (mut folder, mut sources) = (None, Vec::new());
+    /// The folders of recordings and of tables, and all other files.
+    fn folders_and_sources(&mut self) -> (Vec<&mut PathBuf>, Vec<(&'static str, &mut FileSource)>) {
+        let (mut folders, mut sources) = (Vec::new(), Vec::new());
         match &mut self.requests {
             RequestSource::DataSet(set) => sources.push(("data set", &mut set.file)),
             RequestSource::Recorded(recorded) => match &mut recorded.files {
-                RecordedFiles::Folder(path) => folder = Some(path),
+                RecordedFiles::Folder(path) => folders.push(path),
                 RecordedFiles::Files(files) => sources.extend(files.iter_mut().map(|it| ("recording", it))),
             },
             RequestSource::Mock
@@ -188,7 +194,12 @@ impl Workload {
         }
         sources.extend(self.tokenizer.as_mut().map(|it| ("tokenizer", it)));
         sources.extend(self.corpus.as_mut().map(|it| ("corpus", it)));
-        (folder, sources)
+        if let Some(Accuracy { data_set, tokenizer, punkt, .. }) = &mut self.accuracy {
+            sources.extend(data_set.as_mut().map(|it| ("data set of the accuracy", it)));
+            sources.extend(tokenizer.as_mut().map(|it| ("tokenizer of the accuracy", it)));
+            folders.extend(punkt.as_mut());
+        }
+        (folders, sources)
     }
 }
 

@@ -6,7 +6,7 @@
 mod outcome;
 mod totals;
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 pub use outcome::{KindOutcome, Outcome, Value};
 use totals::Totals;
@@ -31,8 +31,38 @@ pub struct LogLine {
     pub seq_id: u64,
     /// The sample.
     pub qsl_idx: u64,
-    /// The answer as LoadGen recorded it.
-    pub data: Vec<u8>,
+    /// What was answered.
+    pub answer: Answer,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Token ids as LoadGen recorded them: [`Scorer::element`].
+    Data(Vec<u8>),
+    /// The text, as the server sent it.
+    Text {
+        /// All of it.
+        text: String,
+        /// The number of its tokens, where the server sent their ids.
+        tokens: Option<u64>,
+    },
+}
+
+impl Default for Answer {
+    fn default() -> Answer {
+        Answer::Data(Vec::new())
+    }
+}
+
+impl Answer {
+    /// Bytes.
+    fn len(&self) -> usize {
+        match self {
+            Answer::Data(data) => data.len(),
+            Answer::Text { text, .. } => text.len(),
+        }
+    }
 }
 
 /// Why answers cannot be scored.
@@ -133,7 +163,7 @@ impl Scorer<'_> {
                     }
                     totals.unknown += 1;
                 } else if seen.insert(line.qsl_idx) || self.benchmark.counts_repeats() {
-                    bytes += line.data.len();
+                    bytes += line.answer.len();
                     batch.push(line);
                 } else {
                     totals.repeated += 1;
@@ -160,7 +190,7 @@ impl Scorer<'_> {
         line: &LogLine,
         decode: &impl Fn(&[u32]) -> Result<String, String>,
     ) -> Result<SampleScore, ScoreError<E>> {
-        let LogLine { seq_id, qsl_idx: sample, data } = line;
+        let LogLine { seq_id, qsl_idx: sample, answer } = line;
         let sample = *sample;
         let expected = &self.expected[sample as usize];
         let benchmark = self.benchmark;
@@ -169,13 +199,19 @@ impl Scorer<'_> {
             kind: expected.kind.clone(),
             benchmark: benchmark.name(),
         })?;
-        let ids = token_ids(data, self.element).map_err(|cause| ScoreError::Tokens { sample, cause })?;
-        let text = decode(&ids).map_err(|cause| ScoreError::Decode { sample, cause })?;
+        let (text, tokens) = match answer {
+            Answer::Data(data) => {
+                let ids = token_ids(data, self.element).map_err(|cause| ScoreError::Tokens { sample, cause })?;
+                let text = decode(&ids).map_err(|cause| ScoreError::Decode { sample, cause })?;
+                (Cow::Owned(text), Some(ids.len() as u64))
+            }
+            Answer::Text { text, tokens } => (Cow::Borrowed(text.as_str()), *tokens),
+        };
         let (figures, characters) = sample::score(benchmark, check, &text, &expected.text, self.punkt);
         Ok(SampleScore {
             seq_id: *seq_id,
             qsl_idx: sample,
-            tokens: ids.len() as u64,
+            tokens,
             dataset: expected.kind.clone(),
             characters,
             figures,
@@ -189,12 +225,13 @@ mod tests {
     use std::io;
 
     use super::*;
+    use crate::benchmark::Check;
 
     /// A log whose tokens are the characters of texts.
     fn log(answers: &[(u64, &str)]) -> Vec<Result<LogLine, io::Error>> {
         let bytes = |text: &str| text.chars().flat_map(|it| u32::from(it).to_le_bytes()).collect();
         let line = |(seq_id, (qsl_idx, text)): (usize, &(u64, &str))| {
-            Ok(LogLine { seq_id: seq_id as u64, qsl_idx: *qsl_idx, data: bytes(text) })
+            Ok(LogLine { seq_id: seq_id as u64, qsl_idx: *qsl_idx, answer: Answer::Data(bytes(text)) })
         };
         answers.iter().enumerate().map(line).collect()
     }
@@ -232,6 +269,28 @@ mod tests {
         assert_eq!((outcome.lines, outcome.scored, outcome.repeated, outcome.samples), (3, 2, 1, 2));
         assert_eq!((outcome.value("rouge1"), outcome.value("gen_len")), (Some(75.0), Some(6.0)));
         assert_eq!(order, [0, 1]);
+    }
+
+    #[test]
+    fn an_answer_without_ids_has_no_tokens() {
+        let expected = expected(&[("", "a b"), ("", "c d")]);
+        let score = |tokens: [Option<u64>; 2]| {
+            let benchmark = Benchmark::Plain(Check::Rouge);
+            let scorer = Scorer { benchmark, expected: &expected, punkt: None, element: Element::Int32, threads: 1 };
+            let line = |(sample, tokens): (u64, Option<u64>)| LogLine {
+                seq_id: sample,
+                qsl_idx: sample,
+                answer: Answer::Text { text: "a b".into(), tokens },
+            };
+            let log = (0..).zip(tokens).map(|it| Ok::<_, io::Error>(line(it)));
+            scorer.score(log, decode, |_| Ok(())).unwrap()
+        };
+        let known = score([Some(2), Some(4)]);
+        assert_eq!((known.value("rouge1"), known.value("gen_tok_len")), (Some(50.0), Some(6.0)));
+        assert_eq!((known.value("tokens_per_sample"), known.value("gen_len")), (Some(3.0), None));
+        let unknown = score([Some(2), None]);
+        assert_eq!((unknown.value("gen_num"), unknown.value("gen_tok_len")), (Some(2.0), None));
+        assert!(unknown.missing.iter().any(|(key, _)| *key == "tokens_per_sample"));
     }
 
     #[test]

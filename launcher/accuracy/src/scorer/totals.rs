@@ -9,6 +9,7 @@ use crate::{
     sample::{Figures, SampleScore},
 };
 
+const NO_IDS: &str = "the server sent no token ids, and no tokenizer is given";
 const NO_TABLES: &str = "Punkt's tables are not given, without which sentences are not split";
 
 /// The sums of a log. Percentages are of 100.
@@ -19,7 +20,8 @@ pub(super) struct Totals {
     pub(super) samples: u64,
     pub(super) repeated: u64,
     pub(super) unknown: u64,
-    tokens: u64,
+    /// `None` once a sample has none.
+    tokens: Option<u64>,
     /// `None` once a sample has none where it should.
     characters: Option<u64>,
     rouge: [Vec<f64>; 3],
@@ -37,7 +39,7 @@ impl Totals {
             samples: 0,
             repeated: 0,
             unknown: 0,
-            tokens: 0,
+            tokens: Some(0),
             characters: Some(0),
             rouge: Default::default(),
             rouge_lsum: Some(Vec::new()),
@@ -49,7 +51,7 @@ impl Totals {
     pub(super) fn add(&mut self, score: &SampleScore) {
         let Some(check) = score.check else { return };
         self.scored += 1;
-        self.tokens += score.tokens;
+        self.tokens = self.tokens.zip(score.tokens).map(|(sum, it)| sum + it);
         if check.needs_sentences() {
             self.characters = self.characters.zip(score.characters).map(|(sum, it)| sum + it);
         }
@@ -85,7 +87,7 @@ impl Totals {
                 self.add_length(&mut values);
                 values.count("gen_num", self.scored);
             }
-            Benchmark::Llama2_70b => {
+            Benchmark::Llama2_70b | Benchmark::Plain(Check::Rouge) => {
                 self.add_rouge(&mut values, str::to_owned);
                 self.add_length(&mut values);
                 self.add_tokens(&mut values, self.scored);
@@ -127,8 +129,18 @@ impl Totals {
                     (None, Some(mean)) => values.number("exact_match", mean),
                     (reason, _) => values.missing.push(("exact_match", reason.unwrap_or(NO_TABLES))),
                 }
-                values.number("tokens_per_sample", self.tokens as f64 / self.scored as f64);
+                match self.tokens {
+                    Some(tokens) => values.number("tokens_per_sample", tokens as f64 / self.scored as f64),
+                    None => values.missing.push(("tokens_per_sample", NO_IDS)),
+                }
                 values.count("num-samples", self.scored);
+            }
+            Benchmark::Plain(_) => {
+                match self.exact_match.as_deref().and_then(figures::mean) {
+                    Some(mean) => values.number("exact_match", mean),
+                    None => values.missing.push(("exact_match", NO_TABLES)),
+                }
+                self.add_tokens(&mut values, self.scored);
             }
             Benchmark::GptOss120b => match self.open() {
                 Some(reason) => values.missing.push(("exact_match", reason)),
@@ -179,8 +191,13 @@ impl Totals {
 
     fn add_tokens(&self, values: &mut Values, number: u64) {
         values.count("gen_num", number);
-        values.count("gen_tok_len", self.tokens);
-        values.number("tokens_per_sample", figures::round(self.tokens as f64 / number as f64, 1));
+        match self.tokens {
+            Some(tokens) => {
+                values.count("gen_tok_len", tokens);
+                values.number("tokens_per_sample", figures::round(tokens as f64 / number as f64, 1));
+            }
+            None => values.missing.extend([("gen_tok_len", NO_IDS), ("tokens_per_sample", NO_IDS)]),
+        }
     }
 
     /// The right answers of a check in percent, not rounded.

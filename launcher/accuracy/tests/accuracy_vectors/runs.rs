@@ -11,7 +11,7 @@ use accuracy::{
     log::{Element, token_ids},
     punkt::Punkt,
     sample::{Expected, Figures, SampleScore},
-    scorer::{LogLine, Outcome, ScoreError, Scorer},
+    scorer::{Answer, LogLine, Outcome, ScoreError, Scorer},
 };
 use loadgen::logs::accuracy_log::{self, ReadError};
 use serde_json::Value;
@@ -43,7 +43,7 @@ impl Decoder {
 fn lines(log: &Path) -> impl Iterator<Item = Result<LogLine, ReadError>> {
     let file = fs::File::open(log).unwrap_or_else(|error| panic!("{}: {error}", log.display()));
     accuracy_log::read(BufReader::new(file))
-        .map(|it| it.map(|it| LogLine { seq_id: it.seq_id, qsl_idx: it.qsl_idx, data: it.data }))
+        .map(|it| it.map(|it| LogLine { seq_id: it.seq_id, qsl_idx: it.qsl_idx, answer: Answer::Data(it.data) }))
 }
 
 fn scored(
@@ -75,7 +75,7 @@ fn assert_line(outcome: &Outcome, file: &str) {
 /// What was expected of each sample, from a file in JSON.
 fn rows(benchmark: Benchmark, file: &str) -> Option<Vec<Expected>> {
     let text = text_of(file)?;
-    Some(expected::read(text.as_bytes(), benchmark).unwrap_or_else(|error| panic!("{file}: {error}")))
+    Some(expected::read(text.as_bytes(), benchmark, None).unwrap_or_else(|error| panic!("{file}: {error}")))
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn a_log_that_is_cut_is_an_error_and_no_score() {
     };
     let cut = &text.as_bytes()[..text.len() / 2];
     let lines = accuracy_log::read(cut)
-        .map(|it| it.map(|it| LogLine { seq_id: it.seq_id, qsl_idx: it.qsl_idx, data: it.data }));
+        .map(|it| it.map(|it| LogLine { seq_id: it.seq_id, qsl_idx: it.qsl_idx, answer: Answer::Data(it.data) }));
     let error = scorer.score(lines, |_| Ok(String::new()), |_| Ok(())).unwrap_err().to_string();
     assert!(error.contains("is no answer (EOF while parsing"), "{error}");
 }

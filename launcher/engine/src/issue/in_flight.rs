@@ -310,7 +310,8 @@ impl InFlightRequest {
     fn keep_output(&mut self, record: &RequestRecord) {
         if let Some(output) = self.exchange.answer.take_output().filter(|_| record.outcome.is_complete()) {
             let RequestRecord { stage, number, ended, .. } = *record;
-            self.context.recorder().keep_output(KeptOutput { stage, number, ended, output });
+            let row = self.context.shared.plan.row(stage as usize, number);
+            self.context.recorder().keep_output(KeptOutput { stage, number, row, ended, output });
         }
     }
 

@@ -50,6 +50,8 @@ pub struct KeptOutput {
     /// Index of its stage in the workload.
     pub stage: u32,
     pub number: u64,
+    /// The row of the data set that the request sent, from 0; `None` for another source.
+    pub row: Option<u64>,
     /// When the request ended, on the clock of the run.
     pub ended: Duration,
     pub output: Output,

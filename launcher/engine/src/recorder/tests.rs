@@ -393,7 +393,8 @@ fn recorders_of_two_threads_add_up_to_one() {
 
 #[test]
 fn outputs_of_all_threads_are_in_the_order_of_their_ends() {
-    let kept = |number, ended| KeptOutput { stage: 0, number, ended: millis(ended), output: Output::default() };
+    let kept =
+        |number, ended| KeptOutput { stage: 0, number, row: None, ended: millis(ended), output: Output::default() };
     let mut recorder = Recorder::new(1, Goodput::default(), Keep::Summary);
     for ends in [[(1, 10), (3, 30)], [(2, 20), (4, 30)]] {
         let mut worker = Recorder::new(1, Goodput::default(), Keep::Summary);

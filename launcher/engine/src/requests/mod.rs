@@ -299,6 +299,11 @@ impl Requests {
         }
     }
 
+    /// The number of the row that a request sends, from 0; `None` for another source.
+    pub(crate) fn row_number(&self, stage: usize, number: u64) -> Option<u64> {
+        self.row(stage, number).map(|(_, row)| row)
+    }
+
     /// Whether requests have messages, so that a prefix may be one of its own. By default they are completions.
     pub fn with_messages(self, has_messages: bool) -> Requests {
         Requests { has_messages, ..self }

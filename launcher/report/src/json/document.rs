@@ -2,7 +2,7 @@
 
 use std::io;
 
-use analysis::{ClassAnalysis, EndedBy, Labels, StageAnalysis};
+use analysis::{Accuracy, ClassAnalysis, EndedBy, Labels, StageAnalysis};
 use crds::{
     resolve::{ResolvedRun, RunIdentity},
     summary::{Outcome, RunSummary},
@@ -72,6 +72,8 @@ pub struct ReportDocument {
     pub hardware: Option<HardwareDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loadgen: Option<LoadGenDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<Accuracy>,
     pub contamination: ContaminationDocument,
     pub self_judgement: JudgementDocument,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,6 +123,7 @@ impl ReportDocument {
             classes: analysis.classes.iter().map(ClassDocument::new).collect(),
             hardware: report.run.hardware.as_ref().map(|it| HardwareDocument::new(it, analysis)),
             loadgen: LoadGenDocument::new(report),
+            accuracy: analysis.accuracy.clone(),
             contamination: ContaminationDocument::new(&analysis.contamination),
             self_judgement: JudgementDocument::new(&analysis.judgement),
             server_metrics: report.server_metrics.map(|it| ServerMetricsDocument::new(it, analysis)),

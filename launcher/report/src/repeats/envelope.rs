@@ -1,6 +1,8 @@
 //! A series as the launcher's termination message.
 
+use analysis::Accuracy;
 use crds::{
+    AccuracyStatus, AccuracyVerdict,
     envelope::{ArtifactRef, Core, Envelope},
     resolve::repeat_name,
 };
@@ -34,7 +36,18 @@ pub fn envelope(series: &Series<'_>, stored: Option<&Stored>) -> Envelope {
         stages: series.stage_summaries(),
         stages_truncated: false,
         objectives: objectives.unwrap_or_default(),
+        accuracy: worst_accuracy(series),
     }
+}
+
+/// The accuracy of the run that is furthest from passing, the first of equals.
+fn worst_accuracy(series: &Series<'_>) -> Option<AccuracyStatus> {
+    let rank = |it: &Accuracy| match it.verdict {
+        AccuracyVerdict::Failed => 0,
+        AccuracyVerdict::Undecided => 1,
+        AccuracyVerdict::Passed | AccuracyVerdict::NotJudged => 2,
+    };
+    series.repeats.iter().filter_map(|it| it.analysis.accuracy.as_ref()).min_by_key(|it| rank(it)).map(Accuracy::status)
 }
 
 fn report(run: &Repeat) -> Option<ArtifactRef> {

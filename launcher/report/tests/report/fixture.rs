@@ -152,6 +152,7 @@ impl Fixture {
             files: &self.files,
             notices: &self.notices,
             loadgen: None,
+            accuracy_files: &[],
             server_metrics: None,
             records: Some(&analysed.records),
         }

@@ -2,7 +2,7 @@
 
 use crate::{
     reader::Section,
-    workload::{Images, Load, RequestSource, Stage, Trace},
+    workload::{Accuracy, Images, Load, RequestSource, RowContent, RowOrder, Stage, Trace},
 };
 
 /// Adds a problem for each part without which another one has no effect.
@@ -14,6 +14,24 @@ pub(super) fn check(root: &Section, requests: &RequestSource, stages: &[Stage], 
         let message = "is on, but the requests have no shared prefixes; take it out, or write sharedPrefix or prefixes";
         root.problem("images.sharedByGroup", message);
     }
+}
+
+/// Answers are scored against the row of the data set that was sent.
+pub(super) fn check_accuracy(root: &Section, requests: &RequestSource, accuracy: Option<&Accuracy>) {
+    if accuracy.is_none() {
+        return;
+    }
+    let message = match requests {
+        RequestSource::DataSet(set) if !matches!(set.row, RowContent::Prompt(_)) => {
+            "scores answers to prompts, but the data set has conversations; send a column of prompts"
+        }
+        RequestSource::DataSet(set) if !set.filter.is_empty() || set.order != RowOrder::File => {
+            "needs the rows in the order of the file, but the data set is filtered or shuffled; take filter and order out"
+        }
+        RequestSource::DataSet(_) => return,
+        _ => "needs expected answers, but the requests are no data set; send one, or take accuracy out",
+    };
+    root.problem("accuracy", message);
 }
 
 /// Prompts of blocks need a trace that names the blocks of each.

@@ -28,8 +28,9 @@ use serde_json::Value;
 use super::{
     Target,
     common::{
+        accuracy,
         bounds::MAX_PAUSE_SECONDS,
-        fields::{api, needs_streaming, sampling, timeouts},
+        fields::{api, greedy, needs_streaming, sampling, timeouts},
         files::file_source,
         headers::headers,
         target::model,
@@ -42,8 +43,9 @@ use crate::{
 };
 
 /// The keys of a profile.
-pub(super) const KEYS: [&str; 21] = [
+pub(super) const KEYS: [&str; 22] = [
     "abandonment",
+    "accuracy",
     "api",
     "classes",
     "coolDown",
@@ -90,11 +92,15 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     let abandonment = root.section("abandonment").and_then(abandonment::read);
     let probes = root.section("probes").and_then(probes::read);
     let stop_rules = stop_rules::read(&root, streaming).unwrap_or_default();
-    let sampling = sampling(&root, Sampling { ignore_eos: true, ..Sampling::default() });
+    let accuracy = root.section("accuracy").and_then(|it| accuracy::read(it, None));
+    // An answer that is scored ends where the model ends it.
+    let sampling = sampling(&root, Sampling { ignore_eos: accuracy.is_none(), ..Sampling::default() });
+    let sampling = if accuracy.is_some() { greedy(sampling) } else { sampling };
     let timeouts = timeouts(&root, Timeouts::default(), streaming);
     let goodput = root.section("goodput").map(|it| goodput(it, streaming)).unwrap_or_default();
     if let (Some(requests), Some(stages)) = (&requests, &stages) {
         combinations::check(&root, requests, stages, images.as_ref());
+        combinations::check_accuracy(&root, requests, accuracy.as_ref());
     }
     root.finish();
     // `?` only from here on, so that every key is read and every problem found.
@@ -108,6 +114,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         images,
         classes,
         sessions,
+        accuracy,
         window,
         abandonment,
         probes,

@@ -48,6 +48,15 @@ pub(in crate::formats) fn sampling(root: &Section, defaults: Sampling) -> Sampli
     sampling
 }
 
+/// The sampling with the likeliest token each time, unless it has a temperature.
+pub(in crate::formats) fn greedy(sampling: Sampling) -> Sampling {
+    let mut fields = BTreeMap::from(sampling.extra.clone());
+    fields.entry("temperature".to_owned()).or_insert_with(|| 0.into());
+    // If the fields are now too long, they are sent without the temperature.
+    let extra = Extra::try_from(fields).unwrap_or_else(|_| sampling.extra.clone());
+    Sampling { extra, ..sampling }
+}
+
 /// The section `extra`: further fields of the body.
 pub(in crate::formats) fn extra(parent: &Section) -> Option<Extra> {
     let section = parent.section("extra")?;

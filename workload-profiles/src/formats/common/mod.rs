@@ -1,5 +1,6 @@
 //! What several formats need: bounds of all profiles, and keys that mean the same in each format that has them.
 
+pub(super) mod accuracy;
 pub(super) mod bounds;
 pub(super) mod command_line;
 pub(super) mod fields;

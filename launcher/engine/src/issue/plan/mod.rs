@@ -18,6 +18,7 @@ use super::{
     classes::{Class, Classes},
     departures::Clients,
     measured_rate::MeasuredLoad,
+    outputs::KeepOutputs,
     phases::planned_phases,
     timeline::{PlannedTime, Timeline},
 };
@@ -126,7 +127,11 @@ impl LoadPlan {
                 },
                 users: UserTurns::from_load(&stage.load),
                 clients: workload.abandonment.map(|it| Clients::new(it, seed("abandonment"))),
-                outputs: phase.as_ref().map(|it| it.outputs()).unwrap_or_default(),
+                outputs: match &phase {
+                    Some(phase) => phase.outputs(),
+                    None if workload.accuracy.is_some() => KeepOutputs::All,
+                    None => KeepOutputs::None,
+                },
                 phase,
                 grace: stage.grace.map(|it| it.0),
             }
@@ -178,6 +183,12 @@ impl LoadPlan {
     pub(in crate::issue) fn output_of_choices(&self, sent: Option<u32>) -> Option<u32> {
         // A server's usage counts the tokens of all choices together.
         sent.map(|it| it.saturating_mul(self.choices)).filter(|_| !self.bounds_answers)
+    }
+
+    /// The row of the data set that a request sends, from 0; `None` for another source.
+    pub(in crate::issue) fn row(&self, stage: usize, number: u64) -> Option<u64> {
+        let content = self.stages.get(stage)?.content(number);
+        self.requests.row_number(stage, content)
     }
 
     /// Begins a stage, after `issued` requests of those before it. Call it before the first request of the stage is made, and after

@@ -11,18 +11,19 @@ mod mlperf_tests;
 mod settings;
 mod target_qps;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use crds::units::Span;
 use serde_json::Value;
 
-use super::Scenario;
+use super::{Mode, Scenario};
 use crate::{
     formats::{
         Target,
         common::{
+            accuracy,
             bounds::MAX_PAUSE_SECONDS,
-            fields::{api, concurrency, sampling, timeouts},
+            fields::{api, concurrency, greedy, sampling, timeouts},
             headers::headers,
             stage_names::StageNames,
             target::model,
@@ -30,16 +31,17 @@ use crate::{
     },
     problem::Findings,
     reader::Section,
-    workload::{Extra, Load, LoadGen, LoadGenTest, PromptReuse, Sampling, Stage, Timeouts, Workload},
+    workload::{Accuracy, Load, LoadGen, LoadGenTest, PromptReuse, RequestSource, Sampling, Stage, Timeouts, Workload},
 };
-use data::Tokens;
+use data::{Data, Tokens};
 use mlperf_tests::Tests;
 
 /// The most requests under way at once in Offline: enough for the largest batch of a server, and few enough for its queue of
 /// new connections.
 const OFFLINE_CONCURRENCY: u32 = 1_024;
 /// The keys of a profile.
-pub(in crate::formats) const KEYS: [&str; 21] = [
+pub(in crate::formats) const KEYS: [&str; 22] = [
+    "accuracy",
     "api",
     "audit",
     "audit_config",
@@ -82,6 +84,7 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
     let sampling = greedy_sampling(&root, tokens);
     let timeouts = request_timeouts(&root, tests.as_ref(), streaming);
     let max_concurrency = max_concurrency(&root, tests.as_ref());
+    let accuracy = scored(&root, tests.as_ref(), data.as_ref());
     let within = tests.as_ref().zip(data.as_ref()).is_some_and(|(tests, data)| bounds::check(&root, tests, &data.qsl));
     root.finish();
     // `?` only from here on, so that every key is read and every problem found.
@@ -107,10 +110,39 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
         // The samples are a data set, and a data set does not change.
         prompts: PromptReuse::Repeated,
         loadgen: Some(loadgen),
+        accuracy,
         sampling,
         timeouts,
         ..Workload::new(api?, data.requests, stages)
     })
+}
+
+/// How the answers of the accuracy tests are scored. Without the section they are, where the samples come from a file and the benchmark has a
+/// check; `accuracy: none` says that they are not.
+fn scored(root: &Section, tests: Option<&Tests>, data: Option<&Data>) -> Option<Accuracy> {
+    let check = root.text("benchmark").and_then(accuracy::check_of_benchmark);
+    let written = root.value("accuracy");
+    let asked = match written {
+        None => None,
+        Some(Value::String(word)) if word == "none" => return None,
+        Some(_) => Some(accuracy::read(root.section("accuracy")?, check)?),
+    };
+    let (tests, data) = (tests?, data?);
+    let has_phase = tests.tests.iter().any(|it| matches!(it.settings.mode, Mode::AccuracyOnly | Mode::SubmissionRun));
+    let is_file = matches!(data.requests, RequestSource::DataSet(_));
+    match asked {
+        Some(_) if !has_phase => {
+            root.notice("accuracy", "is set, but no test has the mode accuracy or both: nothing is scored");
+            None
+        }
+        Some(accuracy) if !is_file && accuracy.data_set.is_none() => {
+            root.problem("accuracy", "needs expected answers, but the samples are synthetic; send a dataset file");
+            None
+        }
+        Some(accuracy) => Some(accuracy),
+        None if has_phase && is_file => Some(Accuracy::of_benchmark(check?)),
+        None => None,
+    }
 }
 
 /// A stage for each phase of each test.
@@ -156,11 +188,7 @@ fn greedy_sampling(root: &Section, tokens: Option<Tokens>) -> Sampling {
     {
         root.problem("sampling.minTokens", format!("is {least}, above tokens.max, which is {most}; lower it"));
     }
-    let mut fields = BTreeMap::from(sampling.extra.clone());
-    fields.entry("temperature".to_owned()).or_insert_with(|| 0.into());
-    // If the fields are now too long, they are sent without the temperature.
-    let extra = Extra::try_from(fields).unwrap_or_else(|_| sampling.extra.clone());
-    Sampling { extra, ..sampling }
+    greedy(sampling)
 }
 
 /// The section `timeouts`. The requests of an Offline test all wait for their turn, and so have a day each.

@@ -1,0 +1,48 @@
+//! Turns token ids into text as transformers does. Pure.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use accuracy::clean_up;
+use tokenizer::Tokenizer;
+
+/// Turns token ids into text, on several threads.
+#[derive(Debug)]
+pub struct Decoder<'a> {
+    tokenizer: &'a Tokenizer,
+    cleans: bool,
+    /// Ids from this on have no token.
+    bound: u32,
+    /// Answers with such ids.
+    foreign: AtomicU64,
+}
+
+impl Decoder<'_> {
+    /// `cleans`: whether the spaces before punctuation go, as `clean_up_tokenization_spaces` asks.
+    pub fn new(tokenizer: &Tokenizer, cleans: bool) -> Decoder<'_> {
+        Decoder { tokenizer, cleans, bound: tokenizer.id_bound(), foreign: AtomicU64::new(0) }
+    }
+
+    /// The text of token ids.
+    ///
+    /// # Errors
+    /// The tokenizer cannot decode.
+    pub fn decode(&self, ids: &[u32], keeps_special: bool) -> Result<String, String> {
+        if ids.iter().any(|it| *it >= self.bound) {
+            self.foreign.fetch_add(1, Ordering::Relaxed);
+        }
+        let text = if keeps_special { self.tokenizer.decode_all(ids) } else { self.tokenizer.decode(ids) };
+        let text = text.map_err(|error| error.to_string())?;
+        Ok(if self.cleans { clean_up(&text) } else { text })
+    }
+
+    /// Why the decoded texts may not be the model's; `None`: the tokenizer knew every id.
+    pub fn doubt(&self) -> Option<String> {
+        let foreign = self.foreign.load(Ordering::Relaxed);
+        let bound = self.bound;
+        (foreign > 0).then(|| {
+            format!(
+                "{foreign} answers have token ids from {bound} on, which the tokenizer lacks; give that of the model"
+            )
+        })
+    }
+}

@@ -1,0 +1,422 @@
+//! Scores the answers of a run: reads what they are scored with before the load, and makes of the kept answers figures, a verdict and files.
+//!
+//! The crate `accuracy` computes; this module reads files and knows of stages, samples and rows.
+
+mod decoder;
+mod materials;
+
+use std::{
+    convert::Infallible,
+    io,
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+};
+
+use accuracy::{
+    benchmark::{Benchmark, Limit},
+    files::{self, Provenance},
+    gate::{self, Gate, Verdict},
+    log::Element,
+    punkt::Punkt,
+    sample::Expected,
+    scorer::{Answer, LogLine, Outcome, ScoreError, Scorer},
+};
+use analysis::{Accuracy, AccuracyFigure, AccuracyLimit, NotComputed, loadgen::outcome::TestOutcome};
+use anyhow::{Context as _, anyhow};
+use crds::{AccuracyVerdict, hex, wording::with_causes};
+use engine::{
+    file_digest::FileDigest,
+    issue::LoadResult,
+    recorder::{KeptOutput, Recorder},
+    tokenizer_file,
+};
+use loadgen::logs::accuracy_log::{self, AccuracyEntry};
+use report::AccuracyFile;
+use sha2::{Digest as _, Sha256};
+use tokenizer::Tokenizer;
+use tracing::warn;
+use workload_profiles::{
+    Workload,
+    workload::{Accuracy as Wanted, AccuracyLimits, Load, Phase, RequestSource},
+};
+
+pub use decoder::Decoder;
+pub use materials::{PUNKT_VARIABLE, cleans_up, expected, tables};
+
+/// The name that LoadGen gives the log of answers.
+const LOG: &str = "mlperf_log_accuracy.json";
+
+/// What the answers of a run are scored with.
+pub(crate) struct Scoring {
+    wanted: Wanted,
+    benchmark: Benchmark,
+    expected: Vec<Expected>,
+    data_set: FileDigest,
+    tokenizer: Option<(Tokenizer, FileDigest)>,
+    /// `None`: the tokenizer has no configuration that says.
+    cleans: Option<bool>,
+    punkt: Option<Punkt>,
+    /// Answers whose ids the launcher made of their text.
+    encoded: AtomicU64,
+}
+
+/// The accuracy of a run, and its files.
+pub(crate) struct Scored {
+    pub(crate) accuracy: Accuracy,
+    pub(crate) files: Vec<AccuracyFile>,
+}
+
+impl Scoring {
+    /// Reads what the answers of a workload are scored with; `None`: they are not scored. Call it before the load.
+    ///
+    /// # Errors
+    /// A file cannot be used.
+    pub(crate) fn read(workload: &Workload) -> anyhow::Result<Option<Scoring>> {
+        let Some(wanted) = &workload.accuracy else { return Ok(None) };
+        let name = wanted.check.as_str();
+        let benchmark =
+            Benchmark::from_name(name).ok_or_else(|| anyhow!("accuracy.check is {name}, which has no check"))?;
+        let of_requests = match &workload.requests {
+            RequestSource::DataSet(set) => Some(&set.file),
+            _ => None,
+        };
+        let file = wanted.data_set.as_ref().or(of_requests);
+        let file =
+            file.ok_or_else(|| anyhow!("accuracy needs a file of expected answers; name it in accuracy.dataSet"))?;
+        let rows = expected(file.as_path(), benchmark, wanted.expected.as_deref());
+        let (expected, data_set) = match rows {
+            Ok(rows) => rows,
+            Err(error) if wanted.optional => {
+                warn!(
+                    "the answers are not scored: {}; accuracy: none in the profile says that they need not be",
+                    causes(&error)
+                );
+                return Ok(None);
+            }
+            Err(error) => return Err(error).context("accuracy"),
+        };
+        let tokenizer = wanted.tokenizer.as_ref().or(workload.tokenizer.as_ref()).map(|it| it.as_path());
+        let cleans = tokenizer.map(cleans_up).transpose()?.flatten();
+        let tokenizer = tokenizer.map(tokenizer_file::read).transpose()?;
+        let (folder, named) = match &wanted.punkt {
+            Some(folder) => (Some(folder.clone()), "accuracy.punkt"),
+            None => (materials::punkt_folder(), PUNKT_VARIABLE),
+        };
+        let punkt = folder.map(|it| tables(&it, named)).transpose()?;
+        let wanted = wanted.clone();
+        let encoded = AtomicU64::new(0);
+        Ok(Some(Scoring { wanted, benchmark, expected, data_set, tokenizer, cleans, punkt, encoded }))
+    }
+
+    /// Makes token ids of the texts of answers whose server sent none, so that logs have ids.
+    pub(crate) fn add_ids(&self, recorder: &mut Recorder) {
+        let Some((tokenizer, _)) = &self.tokenizer else { return };
+        let outputs = &mut recorder.outputs;
+        let length = outputs.len().div_ceil(threads()).max(1);
+        thread::scope(|scope| {
+            for part in outputs.chunks_mut(length) {
+                scope.spawn(|| part.iter_mut().for_each(|it| self.add_ids_of(tokenizer, it)));
+            }
+        });
+    }
+
+    fn add_ids_of(&self, tokenizer: &Tokenizer, kept: &mut KeptOutput) {
+        let output = &mut kept.output;
+        if output.token_ids.is_empty()
+            && !output.text.is_empty()
+            && let Ok(ids) = tokenizer.ids(&output.text)
+        {
+            output.token_ids = ids;
+            self.encoded.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Scores the answers that a load kept. `tests`: those of its LoadGen tests.
+    ///
+    /// # Errors
+    /// An answer cannot be scored, or there is none.
+    pub(crate) fn score(
+        &self,
+        workload: &Workload,
+        load: &LoadResult,
+        tests: &[TestOutcome],
+    ) -> anyhow::Result<Scored> {
+        let counted = counted_stages(workload);
+        let is_counted = |stage: u32| counted.get(stage as usize).copied().unwrap_or_default();
+        let kept: Vec<&KeptOutput> = load.recorder.outputs.iter().filter(|it| is_counted(it.stage)).collect();
+        let sent: u64 = load
+            .recorder
+            .stages
+            .iter()
+            .zip(&counted)
+            .filter(|(_, counts)| **counts)
+            .map(|(it, _)| it.outcomes.values().sum::<u64>())
+            .sum();
+        let without_answer = sent.saturating_sub(kept.len() as u64);
+        let decoder = self.tokenizer.as_ref().map(|(it, _)| Decoder::new(it, self.cleans == Some(true)));
+        let (outcome, samples) = self.outcome(&kept, decoder.as_ref())?;
+        let (folder, log) = match tests.iter().find(|it| !it.answers.is_empty()) {
+            Some(test) => (format!("{}/", test.folder), log_of(&test.answers)?),
+            None => (String::new(), log_of(&entries(&kept))?),
+        };
+        let mut doubts: Vec<String> = decoder.as_ref().and_then(Decoder::doubt).into_iter().collect();
+        if without_answer > 0 {
+            doubts.push(format!("{without_answer} requests have no answer"));
+        }
+        let gate = gate::judge(&outcome, self.limits(), self.samples(), &doubts);
+        let provenance = self.provenance(&log);
+        let file = |name: &str, content: Vec<u8>| AccuracyFile { name: format!("{folder}{name}"), content };
+        let json = serde_json::to_vec_pretty(&files::rouge_json(&outcome, &gate, &provenance))?;
+        let mut files = vec![
+            file("accuracy.txt", files::accuracy_txt(&outcome, &provenance.log_sha256).into_bytes()),
+            file("rouge.json", [json, b"\n".to_vec()].concat()),
+            file("accuracy_samples.jsonl", samples),
+        ];
+        if tests.is_empty() {
+            files.push(file(LOG, log));
+        }
+        Ok(Scored { accuracy: self.accuracy(outcome, gate, without_answer), files })
+    }
+
+    /// What a run has whose answers cannot be scored: no verdict where limits ask for one.
+    pub(crate) fn unscored(&self) -> Scored {
+        let limits: Vec<AccuracyLimit> = self
+            .limits()
+            .into_iter()
+            .map(|it| AccuracyLimit {
+                figure: it.key.to_owned(),
+                is_upper: it.is_upper,
+                limit: it.bound(),
+                value: None,
+                met: None,
+            })
+            .collect();
+        let verdict = if limits.is_empty() { AccuracyVerdict::NotJudged } else { AccuracyVerdict::Undecided };
+        let accuracy = Accuracy {
+            check: self.wanted.check.clone(),
+            verdict,
+            // The cause may have words of a file.
+            reasons: vec!["the answers cannot be scored; the launcher's log says why".to_owned()],
+            figures: Vec::new(),
+            limits,
+            not_computed: Vec::new(),
+            scored: 0,
+            without_answer: 0,
+            wanted: self.samples(),
+            method: Vec::new(),
+        };
+        Scored { accuracy, files: Vec::new() }
+    }
+
+    /// Scores answers; each score as a line of JSON.
+    fn outcome(&self, kept: &[&KeptOutput], decoder: Option<&Decoder<'_>>) -> anyhow::Result<(Outcome, Vec<u8>)> {
+        let scorer = Scorer {
+            benchmark: self.benchmark,
+            expected: &self.expected,
+            punkt: self.punkt.as_ref(),
+            element: Element::Int32,
+            threads: threads(),
+        };
+        let line = |(number, it): (u64, &&KeptOutput)| {
+            let output = &it.output;
+            let answer = match decoder {
+                Some(_) if !output.token_ids.is_empty() || output.text.is_empty() => {
+                    Answer::Data(bytes(&output.token_ids))
+                }
+                _ => {
+                    let tokens = Some(output.token_ids.len() as u64).filter(|it| *it > 0 || output.text.is_empty());
+                    Answer::Text { text: output.text.clone(), tokens }
+                }
+            };
+            Ok::<_, Infallible>(LogLine { seq_id: number, qsl_idx: it.row.unwrap_or(it.number), answer })
+        };
+        let decode = |ids: &[u32]| match decoder {
+            Some(decoder) => decoder.decode(ids, self.benchmark.keeps_special_tokens()),
+            None => Err("no tokenizer is given".to_owned()),
+        };
+        let mut samples = Vec::new();
+        let outcome = scorer.score((0..).zip(kept).map(line), decode, |score| {
+            serde_json::to_writer(&mut samples, score).map_err(io::Error::other)?;
+            samples.push(b'\n');
+            Ok(())
+        });
+        match outcome {
+            Ok(outcome) => Ok((outcome, samples)),
+            Err(ScoreError::Empty) => Err(anyhow!("no request has an answer to score")),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What the figures are held against.
+    fn limits(&self) -> Vec<Limit> {
+        match &self.wanted.limits {
+            AccuracyLimits::OfBenchmark => self.benchmark.limits(self.wanted.check.ends_with("-99.9")),
+            AccuracyLimits::None => Vec::new(),
+            AccuracyLimits::AtLeast(bounds) => {
+                let keys = workload_profiles::workload::BOUNDED_FIGURES;
+                keys.into_iter().filter_map(|key| Some(gate::at_least(key, *bounds.get(key)?))).collect()
+            }
+        }
+    }
+
+    /// The samples that the limits hold for; `None`: any number.
+    fn samples(&self) -> Option<u64> {
+        self.benchmark.samples().filter(|_| self.wanted.limits == AccuracyLimits::OfBenchmark)
+    }
+
+    fn provenance(&self, log: &[u8]) -> Provenance {
+        Provenance {
+            log_sha256: hex(&Sha256::digest(log)),
+            ids: self.ids(),
+            tokenizer_sha256: self.tokenizer.as_ref().and_then(|(_, it)| it.sha256.clone()),
+            data_set_sha256: self.data_set.sha256.clone(),
+            clean_up: self.cleans == Some(true),
+            punkt: self.punkt.is_some(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
+    /// How texts and ids belong together.
+    fn ids(&self) -> String {
+        let encoded = self.encoded.load(Ordering::Relaxed);
+        match (&self.tokenizer, encoded) {
+            (None, _) => "the text is scored that the server sent, because no tokenizer is given".to_owned(),
+            (Some(_), 0) => "the token ids that the server sent are decoded by the tokenizer".to_owned(),
+            (Some(_), encoded) => {
+                format!(
+                    "the server sent no token ids of {encoded} answers: the tokenizer made them of the text, without special tokens"
+                )
+            }
+        }
+    }
+
+    fn accuracy(&self, outcome: Outcome, gate: Gate, without_answer: u64) -> Accuracy {
+        let wanted = self.samples();
+        let sent = outcome.samples + without_answer;
+        let part = wanted.filter(|it| sent < *it && !gate.limits.is_empty());
+        let (verdict, reasons) = match gate.verdict {
+            _ if gate.limits.is_empty() => (AccuracyVerdict::NotJudged, Vec::new()),
+            _ if part.is_some() => (AccuracyVerdict::NotJudged, Vec::new()),
+            Verdict::Passed => (AccuracyVerdict::Passed, Vec::new()),
+            Verdict::Failed => (AccuracyVerdict::Failed, Vec::new()),
+            Verdict::Undecided(reasons) => (AccuracyVerdict::Undecided, reasons),
+        };
+        let limit = |it: gate::Judged| AccuracyLimit {
+            figure: it.limit.key.to_owned(),
+            is_upper: it.limit.is_upper,
+            limit: it.limit.bound(),
+            value: it.value,
+            met: it.met,
+        };
+        let mut method = vec![self.ids()];
+        method.extend(part.map(|it| format!("the run covers {sent} samples, and the limits hold for all {it}")));
+        match self.cleans {
+            Some(true) => method.push(
+                "spaces before punctuation are removed after decoding, as the tokenizer's configuration asks".into(),
+            ),
+            Some(false) => {}
+            None if self.tokenizer.is_some() => {
+                method.push(
+                    "the tokenizer has no tokenizer_config.json, so spaces are not removed after decoding".into(),
+                );
+            }
+            None => {}
+        }
+        if self.punkt.is_none() {
+            method.push(format!(
+                "without Punkt's tables, which {PUNKT_VARIABLE} or accuracy.punkt name, sentences are not split"
+            ));
+        }
+        let kinds = outcome.kinds.iter().filter(|it| !it.kind.is_empty());
+        method.extend(kinds.map(|it| {
+            let correct = it.correct.map(|correct| format!(", {correct} correct")).unwrap_or_default();
+            format!("{}: {} answers{correct}", it.kind, it.total)
+        }));
+        Accuracy {
+            check: self.wanted.check.clone(),
+            verdict,
+            reasons,
+            figures: outcome
+                .values
+                .into_iter()
+                .map(|it| AccuracyFigure {
+                    name: it.key.to_owned(),
+                    value: it.number,
+                    text: it.text.trim_matches('\'').to_owned(),
+                })
+                .collect(),
+            limits: gate.limits.into_iter().map(limit).collect(),
+            not_computed: outcome
+                .missing
+                .into_iter()
+                .map(|(figure, reason)| NotComputed { figure: figure.to_owned(), reason: reason.to_owned() })
+                .collect(),
+            scored: outcome.scored,
+            without_answer,
+            wanted,
+            method,
+        }
+    }
+}
+
+fn threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn causes(error: &anyhow::Error) -> String {
+    let error: &dyn std::error::Error = error.as_ref();
+    with_causes(error)
+}
+
+/// Which stages have answers that count: of LoadGen tests those with the mode accuracy.
+fn counted_stages(workload: &Workload) -> Vec<bool> {
+    let counts = |load: &Load| match load {
+        Load::LoadGen { phase, .. } => matches!(phase, Phase::Accuracy { .. }),
+        _ => true,
+    };
+    workload.stages.iter().map(|it| counts(&it.load)).collect()
+}
+
+/// Token ids as an accuracy log has them.
+fn bytes(ids: &[u32]) -> Vec<u8> {
+    ids.iter().flat_map(|it| it.to_le_bytes()).collect()
+}
+
+/// The answers of a load without LoadGen tests, as an accuracy log has them; text as UTF-8 where there are no ids.
+fn entries(kept: &[&KeptOutput]) -> Vec<AccuracyEntry> {
+    let entry = |(number, it): (u64, &&KeptOutput)| {
+        let ids = &it.output.token_ids;
+        AccuracyEntry {
+            seq_id: number,
+            qsl_idx: it.row.unwrap_or(it.number),
+            data: if ids.is_empty() { it.output.text.clone().into_bytes() } else { bytes(ids) },
+            token_data: None,
+            token_count: Some(ids.len()).filter(|it| *it > 0).and_then(|it| i64::try_from(it).ok()),
+        }
+    };
+    (0..).zip(kept).map(entry).collect()
+}
+
+fn log_of(entries: &[AccuracyEntry]) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut log = accuracy_log::Writer::new(&mut bytes)?;
+    entries.iter().try_for_each(|it| log.add(it))?;
+    log.finish()?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_check_that_a_profile_may_name_has_a_scorer() {
+        for name in
+            workload_profiles::workload::BENCHMARK_CHECKS.into_iter().chain(workload_profiles::workload::PLAIN_CHECKS)
+        {
+            assert!(Benchmark::from_name(name).is_some(), "{name}");
+        }
+        let plain: Vec<&str> = Benchmark::PLAIN.iter().map(|(name, _)| *name).collect();
+        assert_eq!(plain, workload_profiles::workload::PLAIN_CHECKS);
+    }
+}

@@ -1,0 +1,82 @@
+//! Whether the answers of a load are scored, and what they are held against.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::FileSource;
+
+/// The checks of MLPerf's benchmarks, as MLPerf names them. `-99` and `-99.9` are shares of the reference.
+pub const BENCHMARK_CHECKS: [&str; 8] = [
+    "llama3.1-8b",
+    "llama3.1-8b-edge",
+    "llama2-70b-99",
+    "llama2-70b-99.9",
+    "mixtral-8x7b",
+    "llama3.1-405b",
+    "deepseek-r1",
+    "gpt-oss-120b",
+];
+
+/// The checks for any data set.
+pub const PLAIN_CHECKS: [&str; 5] = ["rouge", "number", "letterAToD", "letterAToJ", "exactMatch"];
+
+/// The figures that a profile may bound.
+pub const BOUNDED_FIGURES: [&str; 5] = ["rouge1", "rouge2", "rougeL", "rougeLsum", "exact_match"];
+
+/// How the answers of a load are scored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Accuracy {
+    /// One of [`BENCHMARK_CHECKS`] or [`PLAIN_CHECKS`].
+    pub check: String,
+    /// The file that has the expected answers; absent: that of the prompts. Row i belongs to sample i.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_set: Option<FileSource>,
+    /// The column of the expected answers; absent: the one that the check knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// The `tokenizer.json` of the model, or its folder, which decodes token ids; absent: that of the workload. Without any, the text is
+    /// scored that the server sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<FileSource>,
+    /// NLTK's folder `punkt_tab/english`; absent: the one of the launcher's environment. Without any, what depends on sentences is
+    /// not computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub punkt: Option<PathBuf>,
+    /// What the figures are held against.
+    #[serde(default)]
+    pub limits: AccuracyLimits,
+    /// True: the mode of a LoadGen test brought it, and it is left out where the data set has no expected answers. False: the profile
+    /// asks for it.
+    #[serde(skip)]
+    pub optional: bool,
+}
+
+impl Accuracy {
+    /// The check of a benchmark against the data set that is sent, as the mode of a LoadGen test brings it.
+    pub fn of_benchmark(check: &str) -> Accuracy {
+        Accuracy {
+            check: check.to_owned(),
+            data_set: None,
+            expected: None,
+            tokenizer: None,
+            punkt: None,
+            limits: AccuracyLimits::OfBenchmark,
+            optional: true,
+        }
+    }
+}
+
+/// What the figures of an accuracy check are held against.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AccuracyLimits {
+    /// The limits of the benchmark, for a run over its whole data set; a plain check has none.
+    #[default]
+    OfBenchmark,
+    /// Nothing: the figures are only reported.
+    None,
+    /// The least value of each of [`BOUNDED_FIGURES`], on a scale of 0 to 100.
+    AtLeast(BTreeMap<String, f64>),
+}
