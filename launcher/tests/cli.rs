@@ -4,6 +4,8 @@
 
 #[path = "cli/accuracy.rs"]
 mod accuracy;
+#[path = "cli/accuracy_runs.rs"]
+mod accuracy_runs;
 #[path = "cli/apis.rs"]
 mod apis;
 #[path = "cli/archive.rs"]

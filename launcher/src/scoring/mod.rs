@@ -37,6 +37,7 @@ use tokenizer::Tokenizer;
 use tracing::warn;
 use workload_profiles::{
     Workload,
+    loadgen::Mode,
     workload::{Accuracy as Wanted, AccuracyLimits, Load, Phase, RequestSource},
 };
 
@@ -155,10 +156,11 @@ impl Scoring {
         let without_answer = sent.saturating_sub(kept.len() as u64);
         let decoder = self.tokenizer.as_ref().map(|(it, _)| Decoder::new(it, self.cleans == Some(true)));
         let (outcome, samples) = self.outcome(&kept, decoder.as_ref())?;
-        let (folder, log) = match tests.iter().find(|it| !it.answers.is_empty()) {
-            Some(test) => (format!("{}/", test.folder), log_of(&test.answers)?),
-            None => (String::new(), log_of(&entries(&kept))?),
-        };
+        let (folder, log) =
+            match tests.iter().find(|it| matches!(it.log.settings.mode, Mode::AccuracyOnly | Mode::SubmissionRun)) {
+                Some(test) => (format!("{}/", test.folder), log_of(&test.answers)?),
+                None => (String::new(), log_of(&entries(&kept))?),
+            };
         let mut doubts: Vec<String> = decoder.as_ref().and_then(Decoder::doubt).into_iter().collect();
         if without_answer > 0 {
             doubts.push(format!("{without_answer} requests have no answer"));
@@ -418,5 +420,34 @@ mod tests {
         }
         let plain: Vec<&str> = Benchmark::PLAIN.iter().map(|(name, _)| *name).collect();
         assert_eq!(plain, workload_profiles::workload::PLAIN_CHECKS);
+    }
+
+    #[test]
+    fn ids_are_made_only_of_texts_without() {
+        let tokenizer = include_bytes!("../../tokenizer/tests/fixtures/byte-level.json");
+        let scoring = Scoring {
+            wanted: Wanted::of_benchmark("llama3.1-8b"),
+            benchmark: Benchmark::Llama3_1_8b,
+            expected: Vec::new(),
+            data_set: FileDigest::unknown(std::path::Path::new("rows.json")),
+            tokenizer: Some((Tokenizer::parse(tokenizer).unwrap(), FileDigest::unknown(std::path::Path::new("t")))),
+            cleans: None,
+            punkt: None,
+            encoded: AtomicU64::new(0),
+        };
+        let kept = |token_ids: &[u32], text: &str| KeptOutput {
+            stage: 0,
+            number: 0,
+            row: None,
+            ended: std::time::Duration::ZERO,
+            output: engine::client::output::Output { token_ids: token_ids.to_vec(), first: 0, text: text.into() },
+        };
+        let outputs = vec![kept(&[7], "the text"), kept(&[], "the text"), kept(&[], "")];
+        let mut recorder = Recorder { outputs, ..Recorder::default() };
+        scoring.add_ids(&mut recorder);
+        let (tokenizer, _) = scoring.tokenizer.as_ref().unwrap();
+        let ids: Vec<Vec<u32>> = recorder.outputs.iter().map(|it| it.output.token_ids.clone()).collect();
+        assert_eq!(ids, [vec![7], tokenizer.ids("the text").unwrap(), Vec::new()]);
+        assert!(scoring.ids().starts_with("the server sent no token ids of 1 answers"), "{}", scoring.ids());
     }
 }
