@@ -17,8 +17,8 @@ use clap::{Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use commands::bench;
 use commands::{
-    accuracy, archive, compare, index, page, plan, plot, profiles, prune, render, run, show, sim, submission, sut,
-    validate,
+    accuracy, archive, compare, index, mlperf, page, plan, plot, profiles, prune, render, run, show, sim, submission,
+    sut, validate,
 };
 use crds::wording::with_causes;
 use launcher::console::{self, PrintError};
@@ -68,6 +68,8 @@ enum Command {
     Archive(archive::ArchiveArgs),
     /// Score the accuracy log of a LoadGen test, ours or MLCommons' own, as MLPerf's scripts do
     Accuracy(accuracy::AccuracyArgs),
+    /// Run MLPerf's Llama 3.1 8B by the flags of a runner: Offline, Server, SingleStream, performance and accuracy
+    Mlperf(mlperf::MlperfArgs),
     /// Build the tree of a submission to MLPerf Inference from finished LoadGen runs, or check one
     Submission(submission::SubmissionArgs),
     #[cfg(target_os = "linux")]
@@ -108,6 +110,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => Ok(compare::run(&args)),
         Command::Validate(args) => validate::run(&args),
         Command::Accuracy(args) => accuracy::run(&args),
+        Command::Mlperf(args) => mlperf::run(&args),
         Command::Archive(args) => archive::run(&args),
         Command::Prune(args) => prune::run(&args),
         Command::Plot(args) => Ok(plot::run(&args)),

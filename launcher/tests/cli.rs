@@ -25,6 +25,8 @@ mod live_metrics;
 mod loadgen;
 #[path = "cli/makefile.rs"]
 mod makefile;
+#[path = "cli/mlperf.rs"]
+mod mlperf;
 #[path = "cli/objectives.rs"]
 mod objectives;
 #[path = "cli/pages.rs"]

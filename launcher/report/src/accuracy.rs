@@ -1,6 +1,6 @@
-//! How good the answers of a run were, as a person reads it. The rows are of one table, in Markdown and on a terminal.
+//! How good the answers of a run were, as a person reads it. The rows are of one table: in Markdown, on a terminal and on a page.
 
-use analysis::Accuracy;
+use analysis::{Accuracy, AccuracyLimit};
 
 /// A file of the scored answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,17 +12,16 @@ pub struct AccuracyFile {
 }
 
 /// The columns of [`rows`].
-pub(super) const COLUMNS: [&str; 4] = ["accuracy", "value", "limit", "met"];
+pub const COLUMNS: [&str; 4] = ["accuracy", "value", "limit", "met"];
 
 /// A row for each figure, in their order, and then for each that was not computed.
-pub(super) fn rows(accuracy: &Accuracy) -> impl Iterator<Item = Vec<String>> {
+pub fn rows(accuracy: &Accuracy) -> impl Iterator<Item = Vec<String>> {
     let row = |name: &str, value: &str| {
         let limits: Vec<_> = accuracy.limits_of(name).collect();
-        let each = |of: &dyn Fn(&analysis::AccuracyLimit) -> String| {
-            limits.iter().map(|it| of(it)).collect::<Vec<_>>().join(", ")
-        };
+        let each =
+            |of: &dyn Fn(&AccuracyLimit) -> String| limits.iter().map(|it| of(it)).collect::<Vec<_>>().join(", ");
         let met = each(&|it| it.met().name().to_owned());
-        vec![name.to_owned(), value.to_owned(), each(&analysis::AccuracyLimit::text), met]
+        vec![name.to_owned(), value.to_owned(), each(&AccuracyLimit::text), met]
     };
     let computed: Vec<_> = accuracy.figures.iter().map(|it| row(&it.name, &it.text)).collect();
     let missing: Vec<_> = accuracy.not_computed.iter().map(|it| row(&it.figure, "not computed")).collect();
@@ -30,7 +29,7 @@ pub(super) fn rows(accuracy: &Accuracy) -> impl Iterator<Item = Vec<String>> {
 }
 
 /// What was scored, and the verdict.
-pub(super) fn headline(accuracy: &Accuracy) -> String {
+pub fn headline(accuracy: &Accuracy) -> String {
     let Accuracy { check, scored, without_answer, wanted, verdict, .. } = accuracy;
     let of = wanted.map(|it| format!(" of {it}")).unwrap_or_default();
     let failed = match without_answer {
@@ -41,7 +40,7 @@ pub(super) fn headline(accuracy: &Accuracy) -> String {
 }
 
 /// Why there is no verdict, why figures are not computed, and how the others came about.
-pub(super) fn notes(accuracy: &Accuracy) -> Vec<String> {
+pub fn notes(accuracy: &Accuracy) -> Vec<String> {
     let undecided = accuracy.reasons.iter().map(|it| format!("no verdict: {it}"));
     let missing = accuracy.not_computed.iter().map(|it| format!("{} is not computed: {}", it.figure, it.reason));
     undecided.chain(missing).chain(accuracy.method.iter().cloned()).collect()

@@ -1,7 +1,7 @@
 //! An analysis as people and programs read it: a file a format. Only [`folder`], [`index`] and the folder of [`repeats`] write
 //! anything, and [`report_file`] reads what they wrote.
 
-mod accuracy;
+pub mod accuracy;
 pub mod baseline;
 pub mod benchmark_report;
 mod benchmark_run;

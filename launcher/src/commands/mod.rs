@@ -7,6 +7,7 @@ pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod index;
 mod input_args;
+pub(crate) mod mlperf;
 pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod plot;

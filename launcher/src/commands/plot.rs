@@ -13,7 +13,7 @@ use page::panels::{self, Panel};
 use report::{json::ReportDocument, report_file, write_whole};
 
 /// The folder of the pictures within a results folder.
-const FOLDER: &str = "plots";
+pub(super) const FOLDER: &str = "plots";
 /// Pixels of a picture for each unit of a drawing: sharp in print and on screens of high density.
 const SCALE: f64 = 2.0;
 
@@ -26,13 +26,13 @@ pub(crate) struct PlotArgs {
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// The formats to write; may be given several times
-    #[arg(long, value_name = "FORMAT", value_enum, value_delimiter = ',', default_values_t = [Format::Svg, Format::Png])]
+    #[arg(long, value_name = "FORMAT", value_enum, value_delimiter = ',', default_values_t = Format::PICTURES)]
     format: Vec<Format>,
 }
 
 /// How a figure is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     Svg,
     Png,
     /// The values that the figure shows
@@ -40,6 +40,9 @@ enum Format {
 }
 
 impl Format {
+    /// Those that people look at.
+    pub(super) const PICTURES: [Format; 2] = [Format::Svg, Format::Png];
+
     fn name(self) -> &'static str {
         match self {
             Format::Svg => "svg",
@@ -71,7 +74,7 @@ pub(crate) fn run(args: &PlotArgs) -> u8 {
 }
 
 /// Writes each figure in each format, and returns what was written and which panels have no figure.
-fn write(document: &ReportDocument, folder: &Path, formats: &[Format]) -> io::Result<String> {
+pub(super) fn write(document: &ReportDocument, folder: &Path, formats: &[Format]) -> io::Result<String> {
     fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
     let mut told = String::new();
     for Panel { title, content, .. } in panels::panels(document) {

@@ -26,6 +26,10 @@ const RUN_NAME: &str = "run";
 pub fn from_source(source: &RunSource, options: &LocalOptions) -> Result<Input, InputError> {
     let (target, model) = match source {
         RunSource::File(path) => return from_file(path, options),
+        RunSource::Document(text) => {
+            let path = Path::new(COMMAND_LINE);
+            return from_run_file(path, RunFile::parse(path, text)?, options);
+        }
         RunSource::Url { url, .. } if !url.contains(":/") => return Err(InputError::Url { found: url.clone() }),
         RunSource::Url { url, model } => (json!({"url": url}), model),
         RunSource::Simulator { preset, model } => (json!({"simulator": {"preset": preset}}), model),

@@ -65,6 +65,8 @@ impl Input {
 pub enum RunSource {
     /// A BenchmarkRun file.
     File(PathBuf),
+    /// The text of a BenchmarkRun file, whose relative paths count from the working folder.
+    Document(String),
     /// A profile against a server.
     Url {
         /// The base URL.

@@ -416,7 +416,10 @@ mod tests {
         for name in
             workload_profiles::workload::BENCHMARK_CHECKS.into_iter().chain(workload_profiles::workload::PLAIN_CHECKS)
         {
+            let known = workload_profiles::workload::SHARES.into_iter().map(|share| format!("{name}{share}"));
             assert!(Benchmark::from_name(name).is_some(), "{name}");
+            let with_share = known.filter(|it| Benchmark::from_name(it).is_some()).count();
+            assert_eq!(with_share, if Benchmark::PLAIN.iter().any(|(it, _)| *it == name) { 0 } else { 2 }, "{name}");
         }
         let plain: Vec<&str> = Benchmark::PLAIN.iter().map(|(name, _)| *name).collect();
         assert_eq!(plain, workload_profiles::workload::PLAIN_CHECKS);
@@ -443,7 +446,8 @@ mod tests {
             output: engine::client::output::Output { token_ids: token_ids.to_vec(), first: 0, text: text.into() },
         };
         let outputs = vec![kept(&[7], "the text"), kept(&[], "the text"), kept(&[], "")];
-        let mut recorder = Recorder { outputs, ..Recorder::default() };
+        let mut recorder = Recorder::default();
+        recorder.outputs = outputs;
         scoring.add_ids(&mut recorder);
         let (tokenizer, _) = scoring.tokenizer.as_ref().unwrap();
         let ids: Vec<Vec<u32>> = recorder.outputs.iter().map(|it| it.output.token_ids.clone()).collect();

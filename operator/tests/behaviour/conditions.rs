@@ -1,7 +1,8 @@
 //! What GitOps tools read: kstatus takes Reconciling for "in progress", Stalled for "failed", and Ready for "current".
 
 use crds::{
-    BenchmarkRun, BenchmarkRunStatus, Envelope, Met, ObjectiveStatus, Outcome, Reason,
+    AccuracyFigureStatus, AccuracyStatus, AccuracyVerdict, BenchmarkRun, BenchmarkRunStatus, Envelope, Met,
+    ObjectiveStatus, Outcome, Reason,
     envelope::ArtifactRef,
     status::{ConditionStatus, Phase},
     summary::StageSummary,
@@ -168,6 +169,32 @@ fn a_run_that_misses_an_objective_fails_with_its_figures() {
     let plan = operator::plan::plan(&run, &ended(cut), &turn(&settings(), 600));
     assert_eq!(standing(&plan.status, "SLOMet"), Some(False));
     assert!(plan.status.objectives.is_empty() && plan.status.objectives_truncated);
+}
+
+#[test]
+fn the_accuracy_of_the_answers_stands_in_the_status_within_its_bounds() {
+    let mut invalid = envelope(Outcome::Invalid, "AccuracyMissed");
+    let figure = |number: usize| AccuracyFigureStatus {
+        name: if number == 1 { "figure 0".into() } else { format!("figure {number}") },
+        value: "9".repeat(50),
+        limit: "at least 38.3914".into(),
+        met: Some(Met::False),
+    };
+    invalid.accuracy = Some(AccuracyStatus {
+        check: "llama3.1-8b".into(),
+        verdict: AccuracyVerdict::Failed,
+        scored: u64::MAX,
+        figures: (0..12).map(figure).collect(),
+    });
+    let run = in_phase(SLO, Phase::Running);
+    let status = operator::plan::plan(&run, &ended(said(&invalid)), &turn(&settings(), 600)).status;
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "MeasurementInvalid"));
+    let accuracy = status.accuracy.unwrap();
+    let names: Vec<&str> = accuracy.figures.iter().map(|it| it.name.as_str()).collect();
+    // The name is the key of the list, and the API server refuses a second one.
+    assert_eq!(names, ["figure 0", "figure 2", "figure 3", "figure 4", "figure 5", "figure 6", "figure 7", "figure 8"]);
+    assert_eq!((accuracy.figures[0].value.len(), accuracy.verdict), (32, AccuracyVerdict::Failed));
+    assert!(accuracy.scored <= i64::MAX as u64, "{}", accuracy.scored);
 }
 
 fn turn(settings: &crds::Settings, seconds: i64) -> operator::plan::Turn<'_> {

@@ -6,17 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::FileSource;
 
-/// The checks of MLPerf's benchmarks, as MLPerf names them. `-99` and `-99.9` are shares of the reference.
-pub const BENCHMARK_CHECKS: [&str; 8] = [
-    "llama3.1-8b",
-    "llama3.1-8b-edge",
-    "llama2-70b-99",
-    "llama2-70b-99.9",
-    "mixtral-8x7b",
-    "llama3.1-405b",
-    "deepseek-r1",
-    "gpt-oss-120b",
-];
+/// The checks of MLPerf's benchmarks, as MLPerf names them. Each may end in one of [`SHARES`].
+pub const BENCHMARK_CHECKS: [&str; 7] =
+    ["llama3.1-8b", "llama3.1-8b-edge", "llama2-70b", "mixtral-8x7b", "llama3.1-405b", "deepseek-r1", "gpt-oss-120b"];
+
+/// The shares of the reference's figures that limits may ask for, in percent; without one it is the first.
+pub const SHARES: [&str; 2] = ["-99", "-99.9"];
 
 /// The checks for any data set.
 pub const PLAIN_CHECKS: [&str; 5] = ["rouge", "number", "letterAToD", "letterAToJ", "exactMatch"];
@@ -28,7 +23,7 @@ pub const BOUNDED_FIGURES: [&str; 5] = ["rouge1", "rouge2", "rougeL", "rougeLsum
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Accuracy {
-    /// One of [`BENCHMARK_CHECKS`] or [`PLAIN_CHECKS`].
+    /// One of [`BENCHMARK_CHECKS`], with one of [`SHARES`] or without, or one of [`PLAIN_CHECKS`].
     pub check: String,
     /// The file that has the expected answers; absent: that of the prompts. Row i belongs to sample i.
     #[serde(default, skip_serializing_if = "Option::is_none")]

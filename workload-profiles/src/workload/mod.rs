@@ -34,7 +34,7 @@ use crds::{
 use serde::{Deserialize, Serialize};
 
 pub use abandonment::{Abandonment, Departure};
-pub use accuracy::{Accuracy, AccuracyLimits, BENCHMARK_CHECKS, BOUNDED_FIGURES, PLAIN_CHECKS};
+pub use accuracy::{Accuracy, AccuracyLimits, BENCHMARK_CHECKS, BOUNDED_FIGURES, PLAIN_CHECKS, SHARES};
 pub use conversations::{Conversations, History, TurnLengths};
 pub use data_set::{
     AcrossStages, ConversationUse, DataSet, DataSetFormat, LengthFilter, OutputLength, PromptColumn, RowContent,

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use super::files::file_source;
 use crate::{
-    problem::listed,
+    problem::{listed, quoted},
     reader::Section,
-    workload::{Accuracy, AccuracyLimits, BENCHMARK_CHECKS, BOUNDED_FIGURES, PLAIN_CHECKS},
+    workload::{Accuracy, AccuracyLimits, BENCHMARK_CHECKS, BOUNDED_FIGURES, PLAIN_CHECKS, SHARES},
 };
 
 /// Reads the section. `known`: the check where the section names none. `None` goes with a problem.
@@ -15,11 +15,13 @@ pub(in crate::formats) fn read(section: Section, known: Option<&str>) -> Option<
     if known.is_none() {
         section.require("check", &format!("write one of {}", listed(&checks)));
     }
-    let choices: Vec<(&str, &str)> = checks.iter().map(|it| (*it, *it)).collect();
     let check = match section.value("check") {
-        Some(_) => section.choice("check", &choices),
+        Some(_) => section.text("check").filter(|it| is_benchmark_check(it) || checks.contains(it)),
         None => known,
     };
+    if let (Some(found), None) = (section.text("check"), check) {
+        section.problem("check", format!("is {}; choose one of {}", quoted(found), listed(&checks)));
+    }
     let expected = section.text("expected").map(str::to_owned);
     let (data_set, tokenizer) = (file_source(&section, "dataSet"), file_source(&section, "tokenizer"));
     let punkt = section.text("punkt").map(PathBuf::from);
@@ -56,14 +58,15 @@ fn at_least(section: &Section, bounds: Section<'_>) -> Option<AccuracyLimits> {
 }
 
 /// The check of a LoadGen benchmark by the name that a profile gives it; `None`: it has none here.
-pub(in crate::formats) fn check_of_benchmark(name: &str) -> Option<&'static str> {
+pub(in crate::formats) fn check_of_benchmark(name: &str) -> Option<String> {
     let plain = name.trim().to_lowercase().replace("llama3_1", "llama3.1").replace("-interactive", "");
-    let plain = if plain == "llama2-70b" { "llama2-70b-99".to_owned() } else { plain };
-    let shares = ["", "-99", "-99.9"].map(|share| plain.strip_suffix(share).filter(|_| !share.is_empty()));
-    BENCHMARK_CHECKS
-        .into_iter()
-        .find(|it| *it == plain)
-        .or_else(|| shares.into_iter().flatten().find_map(|base| BENCHMARK_CHECKS.into_iter().find(|it| *it == base)))
+    is_benchmark_check(&plain).then_some(plain)
+}
+
+/// Whether it is a check of a benchmark, with a share of the reference or without.
+fn is_benchmark_check(name: &str) -> bool {
+    let base = SHARES.into_iter().find_map(|it| name.strip_suffix(it)).unwrap_or(name);
+    BENCHMARK_CHECKS.contains(&base)
 }
 
 #[cfg(test)]
@@ -75,14 +78,14 @@ mod tests {
         for (name, expected) in [
             ("llama3_1-8b", Some("llama3.1-8b")),
             ("llama3.1-8b-edge", Some("llama3.1-8b-edge")),
-            ("Llama3.1-8B-99", Some("llama3.1-8b")),
+            ("Llama3.1-8B-99", Some("llama3.1-8b-99")),
             ("llama3_1-405b-interactive", Some("llama3.1-405b")),
-            ("llama2-70b", Some("llama2-70b-99")),
             ("llama2-70b-99.9", Some("llama2-70b-99.9")),
-            ("llama2-70b-interactive", Some("llama2-70b-99")),
+            ("llama2-70b-interactive-99.9", Some("llama2-70b-99.9")),
+            ("llama2-70b-98", None),
             ("whisper", None),
         ] {
-            assert_eq!(check_of_benchmark(name), expected, "{name}");
+            assert_eq!(check_of_benchmark(name).as_deref(), expected, "{name}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The tables of a run.
 
+mod accuracy;
 mod failures;
 mod identity;
 mod latencies;
@@ -12,6 +13,7 @@ use report::json::ReportDocument;
 
 use crate::table::Table;
 
+pub(super) use accuracy::accuracy;
 pub(super) use loadgen::loadgen;
 pub(super) use objectives::objectives;
 pub(super) use stages::{overview, steady_words};

@@ -208,6 +208,27 @@ fn loadgen_tests_show_which_rules_held() {
 }
 
 #[test]
+fn accuracy_shows_figures_beside_their_limits() {
+    let mut document = older();
+    document["accuracy"] = json!({
+        "check": "llama3.1-8b", "verdict": "Undecided", "reasons": ["2 requests have no answer"],
+        "figures": [{"name": "rouge1", "value": 38.8638, "text": "38.8638"}],
+        "limits": [{"figure": "rouge1", "isUpper": false, "limit": 38.391408, "value": 38.8638}],
+        "notComputed": [{"figure": "rougeLsum", "reason": "no tables"}],
+        "scored": 13366, "withoutAnswer": 2, "wanted": 13368,
+    });
+    check(
+        &document,
+        &[
+            "check llama3.1-8b: Undecided; 13366 of 13368 answers scored; 2 requests have no answer.",
+            "rouge1\n38.8638\nat least 38.3914\nInconclusive\n",
+            "no verdict: 2 requests have no answer",
+            "rougeLsum is not computed: no tables",
+        ],
+    );
+}
+
+#[test]
 fn an_older_report_has_a_page_that_says_what_is_missing() {
     check(&older(), &["No data.\nThe report has no series over time", "with --metrics-url", "Latencies\n"]);
 }

@@ -125,7 +125,7 @@ fn scored(root: &Section, tests: Option<&Tests>, data: Option<&Data>) -> Option<
     let asked = match written {
         None => None,
         Some(Value::String(word)) if word == "none" => return None,
-        Some(_) => Some(accuracy::read(root.section("accuracy")?, check)?),
+        Some(_) => Some(accuracy::read(root.section("accuracy")?, check.as_deref())?),
     };
     let (tests, data) = (tests?, data?);
     let has_phase = tests.tests.iter().any(|it| matches!(it.settings.mode, Mode::AccuracyOnly | Mode::SubmissionRun));
@@ -140,7 +140,7 @@ fn scored(root: &Section, tests: Option<&Tests>, data: Option<&Data>) -> Option<
             None
         }
         Some(accuracy) => Some(accuracy),
-        None if has_phase && is_file => Some(Accuracy::of_benchmark(check?)),
+        None if has_phase && is_file => Some(Accuracy::of_benchmark(&check?)),
         None => None,
     }
 }

@@ -1,5 +1,7 @@
 mod conf_files;
 
+use std::collections::BTreeMap;
+
 use crds::benchmark_run::{Api, Harness};
 use proptest::prelude::*;
 

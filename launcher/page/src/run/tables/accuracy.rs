@@ -1,0 +1,17 @@
+//! How good the answers were.
+
+use report::{accuracy, json::ReportDocument};
+
+use crate::table::Table;
+
+pub(crate) fn accuracy(document: &ReportDocument) -> Option<Table> {
+    let found = document.accuracy.as_ref()?;
+    let caption = format!("{}.", accuracy::headline(found));
+    Table::new("accuracy", "Accuracy", caption)
+        .texts(["Figure"])
+        .numbers(["Value", "Limit"])
+        .texts(["Met"])
+        .rows(accuracy::rows(found))
+        .remarks(accuracy::notes(found))
+        .filled()
+}
