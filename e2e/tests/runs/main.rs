@@ -1,5 +1,6 @@
 //! From a BenchmarkRun to its status on a real cluster. Each test has its own namespace.
 
+mod accuracy;
 mod admission;
 mod cancel;
 mod collect;

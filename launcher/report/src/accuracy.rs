@@ -12,20 +12,26 @@ pub struct AccuracyFile {
 }
 
 /// The columns of [`rows`].
-pub const COLUMNS: [&str; 4] = ["accuracy", "value", "limit", "met"];
+pub const COLUMNS: [&str; 4] = ["accuracy", "value", "limit", "result"];
 
-/// A row for each figure, in their order, and then for each that was not computed.
+/// The rows of each figure, in their order, and then of each that was not computed: one for each limit, or one without.
 pub fn rows(accuracy: &Accuracy) -> impl Iterator<Item = Vec<String>> {
-    let row = |name: &str, value: &str| {
-        let limits: Vec<_> = accuracy.limits_of(name).collect();
-        let each =
-            |of: &dyn Fn(&AccuracyLimit) -> String| limits.iter().map(|it| of(it)).collect::<Vec<_>>().join(", ");
-        let met = each(&|it| it.met().name().to_owned());
-        vec![name.to_owned(), value.to_owned(), each(&AccuracyLimit::text), met]
+    let rows = |name: &str, value: &str| -> Vec<Vec<String>> {
+        let row = |limit: String, met: &str| vec![name.to_owned(), value.to_owned(), limit, met.to_owned()];
+        let limits: Vec<_> = accuracy.limits_of(name).map(|it| row(it.text(), met(it))).collect();
+        if limits.is_empty() { vec![row(String::new(), "")] } else { limits }
     };
-    let computed: Vec<_> = accuracy.figures.iter().map(|it| row(&it.name, &it.text)).collect();
-    let missing: Vec<_> = accuracy.not_computed.iter().map(|it| row(&it.figure, "not computed")).collect();
-    computed.into_iter().chain(missing)
+    let computed: Vec<_> = accuracy.figures.iter().map(|it| rows(&it.name, &it.text)).collect();
+    let missing: Vec<_> = accuracy.not_computed.iter().map(|it| rows(&it.figure, "not computed")).collect();
+    computed.into_iter().chain(missing).flatten()
+}
+
+fn met(limit: &AccuracyLimit) -> &'static str {
+    match limit.met {
+        Some(true) => "met",
+        Some(false) => "missed",
+        None => "not judged",
+    }
 }
 
 /// What was scored, and the verdict.

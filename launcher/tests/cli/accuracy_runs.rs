@@ -92,7 +92,7 @@ fn answers_are_scored_against_their_rows_and_held_against_limits() {
     assert!(reason["message"].as_str().unwrap().contains("exact_match is 87.5, and must be at least 88;"), "{reason}");
     let markdown = text(&folder, "report.md");
     assert!(
-        markdown.contains("## Accuracy\n") && markdown.contains("| exact_match | 87.5 | at least 88 | False |"),
+        markdown.contains("## Accuracy\n") && markdown.contains("| exact_match | 87.5 | at least 88 | missed |"),
         "{markdown}"
     );
     let samples = text(&folder, "accuracy_samples.jsonl");

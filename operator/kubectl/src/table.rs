@@ -1,7 +1,10 @@
 //! The figures of a status as tables for a terminal.
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
-use crds::{BenchmarkRun, BenchmarkRunStatus, Met, Microseconds, Milli, Quantiles, RunSummary, wording::one_line};
+use crds::{
+    AccuracyStatus, BenchmarkRun, BenchmarkRunStatus, Met, Microseconds, Milli, Quantiles, RunSummary,
+    wording::one_line,
+};
 use kube::ResourceExt as _;
 
 use crate::follow::message_of;
@@ -21,6 +24,9 @@ pub(crate) fn text(run: &BenchmarkRun) -> String {
         let more = if status.stages_truncated { "\nthere are more stages; the results folder has all" } else { "" };
         parts.push(stages(status) + more);
     }
+    if let Some(found) = &status.accuracy {
+        parts.push(accuracy(found));
+    }
     if !status.objectives.is_empty() {
         let more =
             if status.objectives_truncated { "\nthere are more objectives; the results folder has all" } else { "" };
@@ -31,6 +37,18 @@ pub(crate) fn text(run: &BenchmarkRun) -> String {
     }
     parts.retain(|it| !it.is_empty());
     parts.join("\n\n") + "\n"
+}
+
+/// The accuracy of the answers, figure by figure.
+fn accuracy(found: &AccuracyStatus) -> String {
+    let mut table = new_table(&["accuracy", "value", "limit", "met"]);
+    for it in &found.figures {
+        let value = if it.value.is_empty() { "not computed" } else { &it.value };
+        let met = it.met.map_or("", Met::name);
+        add_row(&mut table, &one_line(&it.name), [one_line(value), one_line(&it.limit), met.to_owned()]);
+    }
+    let head = format!("check {}: {}; {} answers scored", one_line(&found.check), found.verdict.name(), found.scored);
+    if found.figures.is_empty() { head } else { format!("{head}\n\n{}", table.trim_fmt()) }
 }
 
 /// The verdict and the objectives alone.

@@ -24,9 +24,19 @@ async fn a_run_is_created_followed_and_its_figures_are_printed() {
     lines.push(line_with(&mut child, "Starting").await);
     server.set_status("chat", under_way("Running", "Measuring", "the launcher sends the load"));
     lines.push(line_with(&mut child, "sent 312").await);
-    server.set_status("chat", ended("Passed", "RunSucceeded"));
+    let mut status = ended("Passed", "RunSucceeded");
+    status["accuracy"] = json!({
+        "check": "rouge", "verdict": "Passed", "scored": 300,
+        "figures": [{"name": "rouge1", "value": "38.8638", "limit": "at least 38", "met": "True"}, {"name": "rougeLsum"}],
+    });
+    server.set_status("chat", status);
     let done = done(child).await;
     assert_eq!(done.code, Some(0), "{done:?}");
+    for part in
+        ["check rouge: Passed; 300 answers scored", "rouge1           38.8638  at least 38  True", "not computed"]
+    {
+        assert!(done.stdout.contains(part), "{part}: {}", done.stdout);
+    }
     assert_eq!(
         lines.join("") + &done.stderr,
         "benchmarkrun chat created in namespace bench\n\

@@ -10,7 +10,7 @@ pub(crate) fn accuracy(document: &ReportDocument) -> Option<Table> {
     Table::new("accuracy", "Accuracy", caption)
         .texts(["Figure"])
         .numbers(["Value", "Limit"])
-        .texts(["Met"])
+        .texts(["Result"])
         .rows(accuracy::rows(found))
         .remarks(accuracy::notes(found))
         .filled()

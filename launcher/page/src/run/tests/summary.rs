@@ -221,7 +221,7 @@ fn accuracy_shows_figures_beside_their_limits() {
         &document,
         &[
             "check llama3.1-8b: Undecided; 13366 of 13368 answers scored; 2 requests have no answer.",
-            "rouge1\n38.8638\nat least 38.3914\nInconclusive\n",
+            "rouge1\n38.8638\nat least 38.3914\nnot judged\n",
             "no verdict: 2 requests have no answer",
             "rougeLsum is not computed: no tables",
         ],
