@@ -9,8 +9,8 @@ pub(crate) fn accuracy(document: &ReportDocument) -> Option<Table> {
     let caption = format!("{}.", accuracy::headline(found));
     Table::new("accuracy", "Accuracy", caption)
         .texts(["Figure"])
-        .numbers(["Value", "Limit"])
-        .texts(["Result"])
+        .numbers(["Value"])
+        .texts(["Limit", "Result"])
         .rows(accuracy::rows(found))
         .remarks(accuracy::notes(found))
         .filled()
