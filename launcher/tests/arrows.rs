@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 25] = [
+const ARROWS: [(&str, &[&str]); 26] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("policy", &["crds", "workload-profiles"]),
@@ -21,9 +21,10 @@ const ARROWS: [(&str, &[&str]); 25] = [
     ("clock", &[]),
     ("loadgen", &["crds", "workload-profiles"]),
     ("tokenizer", &[]),
+    ("python-data", &[]),
     ("statistics", &[]),
     ("charts", &[]),
-    ("engine", &["clock", "crds", "loadgen", "tokenizer", "workload-profiles"]),
+    ("engine", &["clock", "crds", "loadgen", "python-data", "tokenizer", "workload-profiles"]),
     ("analysis", &["crds", "engine", "loadgen", "statistics", "workload-profiles"]),
     ("server-metrics", &["clock", "crds", "engine"]),
     ("junit", &["crds"]),
@@ -61,8 +62,18 @@ const ARROWS: [(&str, &[&str]); 25] = [
 ];
 
 /// Crates whose functions take values and return values, down to the last dependency.
-const PURE: [&str; 9] =
-    ["accuracy", "charts", "crds", "junit", "policy", "workload-profiles", "loadgen", "statistics", "tokenizer"];
+const PURE: [&str; 10] = [
+    "accuracy",
+    "charts",
+    "crds",
+    "junit",
+    "policy",
+    "workload-profiles",
+    "loadgen",
+    "python-data",
+    "statistics",
+    "tokenizer",
+];
 
 /// Crates that use what the engine recorded, and do nothing asynchronous by themselves.
 const WITHOUT_RUNTIME: [&str; 7] =

@@ -193,11 +193,11 @@ pub enum AcrossStages {
     Continue,
 }
 
-/// How a data set is written. A name that ends with `.gz` or `.zst` is decompressed.
+/// How a data set is written. It is decompressed where its name ends with `.gz`, `.bz2`, `.xz` or `.zst`, or its first bytes say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DataSetFormat {
-    /// A JSON array with an object for each row.
+    /// A JSON array with an object for each row; an object of lists, or what pandas writes.
     Json,
     /// A JSON object on each line.
     Jsonl,
@@ -207,16 +207,22 @@ pub enum DataSetFormat {
     Parquet,
     /// A prompt on each line, in the column `text`.
     Text,
+    /// A pickle of pandas or numpy, which is read and not run.
+    Pickle,
+    /// An array of numpy, an archive of them, or a folder of ids that are filled up to one length.
+    Npy,
 }
 
 impl DataSetFormat {
-    /// The format by the extension of a file, in upper or lower case, without `.gz` and `.zst`; `None` for an unknown one.
+    /// The format by the extension of a file, in upper or lower case, without `.gz`, `.bz2`, `.xz`, `.zst` and `.zip`; `None` for an unknown one.
     pub fn from_path(path: &Path) -> Option<DataSetFormat> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-            "gz" | "zst" => Self::from_path(Path::new(path.file_stem()?)),
+            "gz" | "bz2" | "xz" | "zst" | "zip" => Self::from_path(Path::new(path.file_stem()?)),
             "json" => Some(DataSetFormat::Json),
             "jsonl" | "ndjson" => Some(DataSetFormat::Jsonl),
-            "csv" => Some(DataSetFormat::Csv),
+            "csv" | "tsv" => Some(DataSetFormat::Csv),
+            "pkl" | "pickle" => Some(DataSetFormat::Pickle),
+            "npy" | "npz" => Some(DataSetFormat::Npy),
             "parquet" => Some(DataSetFormat::Parquet),
             "txt" => Some(DataSetFormat::Text),
             _ => None,
@@ -256,8 +262,11 @@ mod tests {
             ("/data/cnn_eval.json", Some(DataSetFormat::Json)),
             ("a.b.JSONL", Some(DataSetFormat::Jsonl)),
             ("a.csv.gz", Some(DataSetFormat::Csv)),
-            ("orca.pkl", None),
-            ("orca.pkl.gz", None),
+            ("orca.pkl", Some(DataSetFormat::Pickle)),
+            ("orca.pkl.gz", Some(DataSetFormat::Pickle)),
+            ("a.npz", Some(DataSetFormat::Npy)),
+            ("a.tsv.xz", Some(DataSetFormat::Csv)),
+            ("orca", None),
             ("json", None),
             ("", None),
         ] {

@@ -2,7 +2,9 @@
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
+use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
 use ruzstd::decoding::{
     BlockDecodingStrategy, FrameDecoder,
     errors::{FrameDecoderError, ReadFrameHeaderError},
@@ -13,7 +15,12 @@ use ruzstd::decoding::{
 pub(super) enum Compression {
     Gzip,
     Zstd,
+    Bzip2,
+    Xz,
 }
+
+/// The most memory for the window of xz, in KiB: as much as its greatest preset takes.
+const XZ_MEMORY: u32 = 96 << 10;
 
 impl Compression {
     /// By the end of the name of the file; `None`: it is not compressed.
@@ -23,8 +30,32 @@ impl Compression {
             Some(Compression::Gzip)
         } else if name.ends_with(".zst") {
             Some(Compression::Zstd)
+        } else if name.ends_with(".bz2") {
+            Some(Compression::Bzip2)
+        } else if name.ends_with(".xz") {
+            Some(Compression::Xz)
         } else {
             None
+        }
+    }
+
+    /// By the first bytes of the file.
+    pub(super) fn from_content(start: &[u8]) -> Option<Compression> {
+        match start {
+            [0x1f, 0x8b, ..] => Some(Compression::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Compression::Zstd),
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..] => Some(Compression::Bzip2),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Compression::Xz),
+            _ => None,
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+            Compression::Bzip2 => "bzip2",
+            Compression::Xz => "xz",
         }
     }
 }
@@ -38,6 +69,22 @@ pub(super) fn decompressed<'a>(bytes: impl Read + 'a, compression: Option<Compre
         Some(Compression::Zstd) => {
             Box::new(Zstd { source: buffered(bytes), decoder: FrameDecoder::new(), is_in_frame: false })
         }
+        Some(Compression::Bzip2) => Box::new(Damaged("bzip2", MultiBzDecoder::new(buffered(bytes)))),
+        Some(Compression::Xz) => Box::new(Damaged("xz", XzReader::new_mem_limit(buffered(bytes), true, XZ_MEMORY))),
+    }
+}
+
+/// A decoder whose errors are damage of the file.
+struct Damaged<R>(&'static str, R);
+
+impl<R: Read> Read for Damaged<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.1.read(to).map_err(|error| match error.kind() {
+            ErrorKind::Interrupted => error,
+            _ => {
+                damaged(&format!("it is no {} file, a part of it is missing or damaged, or it cannot be read", self.0))
+            }
+        })
     }
 }
 
@@ -155,6 +202,8 @@ mod tests {
         for (name, expected) in [
             ("a.json.gz", Some(Compression::Gzip)),
             ("A.JSONL.ZST", Some(Compression::Zstd)),
+            ("a.pkl.bz2", Some(Compression::Bzip2)),
+            ("a.pkl.xz", Some(Compression::Xz)),
             ("a.json", None),
             ("gz", None),
         ] {

@@ -2,23 +2,22 @@
 
 use std::{cell::Cell, fmt, io::BufRead};
 
-use serde::de::{DeserializeSeed, Deserializer as _, Error as _, SeqAccess, Visitor};
+use serde::de::{Deserializer as _, Error as _, SeqAccess, Visitor};
 use serde_json::{Deserializer, error::Category};
 
 use super::{
     DataSetError,
-    row::RowSeed,
-    sink::{Sink, no_utf8},
+    sink::{RowSink, Seed, no_utf8},
 };
 use crate::lines::{Bounded, Line, read_line};
 
 /// Reads an array.
-pub(super) fn array(sink: &mut Sink<'_>, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
-    let left = Cell::new(sink.longest);
+pub(super) fn array(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
+    let (left, is_read) = (Cell::new(sink.longest()), Cell::new(false));
     let mut json = Deserializer::from_reader(Bounded { bytes, left: &left });
-    let read = json.deserialize_any(Array(&mut *sink, &left)).and_then(|()| json.end());
+    let read = json.deserialize_any(Array(&mut *sink, &left, &is_read)).and_then(|()| json.end());
     read.map_err(|error| {
-        let at = format!("row {}, counted from 0", sink.offered());
+        let at = sink.at(is_read.get());
         match error.classify() {
             Category::Io if left.get() == 0 => sink.too_long(at),
             // When enough rows were read, the result is taken from the rows before this error.
@@ -35,10 +34,10 @@ pub(super) fn array(sink: &mut Sink<'_>, bytes: &mut impl BufRead) -> Result<(),
     })
 }
 
-/// Reads the array row by row. The second field counts the bytes left for the row.
-struct Array<'a, 'b>(&'a mut Sink<'b>, &'a Cell<usize>);
+/// Reads the array row by row. The second field counts the bytes left for the row; the third says whether the row that was offered was read.
+struct Array<'a, S>(&'a mut S, &'a Cell<usize>, &'a Cell<bool>);
 
-impl<'de> Visitor<'de> for Array<'_, '_> {
+impl<'de, S: RowSink> Visitor<'de> for Array<'_, S> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,24 +45,25 @@ impl<'de> Visitor<'de> for Array<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let Array(sink, left) = self;
-        while list.next_element_seed(RowSeed { columns: sink.columns, row: &mut sink.row })?.is_some() {
+        let Array(sink, left, is_read) = self;
+        while list.next_element_seed(Seed(&mut *sink))?.is_some() {
             // An error is the only way to leave the rest unread.
             if !sink.take() || sink.is_complete() {
+                is_read.set(true);
                 return Err(A::Error::custom("enough"));
             }
-            left.set(sink.longest);
+            left.set(sink.longest());
         }
         Ok(())
     }
 }
 
 /// Reads objects on lines.
-pub(super) fn lines(sink: &mut Sink<'_>, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
+pub(super) fn lines(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
     let mut text = Vec::new();
     for line in 1_u64.. {
         let at = || format!("line {line}");
-        match read_line(bytes, sink.longest, &mut text).map_err(|cause| sink.read_error(cause))? {
+        match read_line(bytes, sink.longest(), &mut text).map_err(|cause| sink.read_error(cause))? {
             Line::End => break,
             Line::TooLong => return Err(sink.too_long(at())),
             Line::Read => {}
@@ -72,9 +72,9 @@ pub(super) fn lines(sink: &mut Sink<'_>, bytes: &mut impl BufRead) -> Result<(),
             continue;
         }
         let mut json = Deserializer::from_slice(&text);
-        let read = RowSeed { columns: sink.columns, row: &mut sink.row }.deserialize(&mut json);
+        let read = sink.read(&mut json);
         if let Err(error) = read.and_then(|()| json.end()) {
-            let problem = sink.row.problem().filter(|_| error.is_data()).or_else(|| no_utf8(&text));
+            let problem = sink.found_problem().filter(|_| error.is_data()).or_else(|| no_utf8(&text));
             return Err(sink.wrong(at(), problem.unwrap_or_else(|| "is no JSON object; write one a line".to_owned())));
         }
         if !sink.take() {

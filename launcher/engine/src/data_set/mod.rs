@@ -1,23 +1,29 @@
-//! [I/O] Reads the rows of a data set from a file: JSON, JSON Lines, CSV, Parquet or lines of text, also compressed.
+//! [I/O] Reads the rows of a data set from a file: JSON, JSON Lines, CSV, Parquet, lines of text, pickles and arrays of numpy, also compressed.
 //!
-//! The file is read as a stream, and of each row only what is sent is kept: a file of hundreds of MB takes no more memory than its
-//! prompts. As with a trace, a message names the row and the problem, and never repeats the content. `json`, `plain` and `parquet`
-//! read the formats; `row` and `conversation` read a row; `selection` decides which rows are sent, and in which order.
+//! JSON arrays, JSON Lines, CSV, text and Parquet are read as a stream, and of each row only what is sent is kept: a file of hundreds of MB takes
+//! no more memory than its prompts. As with a trace, a message names the row and the problem, and never repeats the content. `json`, `tree`,
+//! `plain`, `parquet` and `python` read the formats, which `source` tells apart; `row` and `conversation` read a row; `selection` decides which
+//! rows are sent, and in which order. `columns` gives named columns of any of these files to other parts, by the names in `roles`.
 
+pub mod columns;
 mod compression;
 mod conversation;
 mod json;
 mod json_text;
 mod parquet;
 mod plain;
+mod python;
+pub mod roles;
 mod row;
 mod rows;
 mod selection;
 mod sink;
+mod source;
+mod tree;
 
 use std::{
     fs::File,
-    io::{self, BufRead as _, BufReader, Read},
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -37,10 +43,10 @@ use crate::{
     tokenizer_file::{self, TokenizerFileError},
     user_file,
 };
-use compression::{Compression, decompressed};
+use compression::Compression;
 pub use rows::{Rows, Turn};
 use selection::Rules;
-use sink::Sink;
+use sink::{RowSink as _, Sink};
 
 /// The most bytes that are read, after decompression: five times MLPerf's largest data set with one token a line.
 const MAX_BYTES: u64 = 4 << 30;
@@ -155,12 +161,12 @@ pub fn read(workload: &Workload, seed: Seed) -> Result<Rows, DataSetError> {
     let RequestSource::DataSet(set) = &workload.requests else { return Ok(Rows::default()) };
     let tokens = token_count(set, workload)?;
     let rules = rules(set, workload, seed, &tokens)?;
-    let file = open(set)?;
-    match set.format {
-        DataSetFormat::Parquet => read_parquet(rules, file, Limits::default()),
-        _ => read_within(rules, file, Limits::default()),
-    }
-    .map(|it| it.rows)
+    let found = match open(set)? {
+        Opened::Folder => read_folder(rules, Limits::default())?.0,
+        Opened::Parquet(file) => read_parquet(rules, file, Limits::default())?,
+        Opened::Stream(file) => read_within(rules, file, Limits::default())?,
+    };
+    Ok(found.rows)
 }
 
 /// Reads the rows like [`read`], and then the rest of the file for its digest. What is wrong with the rest does not matter
@@ -172,23 +178,30 @@ pub fn read_with_digest(workload: &Workload, seed: Seed) -> Result<ReadDataSet, 
     let RequestSource::DataSet(set) = &workload.requests else { return Ok(ReadDataSet::default()) };
     let tokens = token_count(set, workload)?;
     let rules = rules(set, workload, seed, &tokens)?;
-    let file = open(set)?;
     let path = set.file.as_path();
-    // The writer of a pipe may keep it open for ever.
-    let has_end = file.metadata().is_ok_and(|it| it.is_file());
-    let (found, (digest, reason)) = if set.format == DataSetFormat::Parquet {
-        let found = read_parquet(rules, file, Limits::default())?;
-        (found, digest(DigestReader::new(open(set)?), path, MAX_BYTES))
-    } else {
-        let mut file = DigestReader::new(file);
-        let found = read_within(rules, &mut file, Limits::default())?;
-        (found, if has_end { digest(file, path, MAX_BYTES) } else { without(path, "it is a pipe") })
+    let (found, (digest, reason)) = match open(set)? {
+        Opened::Folder => {
+            let (found, digest) = read_folder(rules, Limits::default())?;
+            (found, (digest, None))
+        }
+        Opened::Parquet(file) => {
+            let found = read_parquet(rules, file, Limits::default())?;
+            (found, digest(DigestReader::new(open_file(set)?), path, MAX_BYTES))
+        }
+        Opened::Stream(file) => {
+            // The writer of a pipe may keep it open for ever.
+            let has_end = file.metadata().is_ok_and(|it| it.is_file());
+            let mut file = DigestReader::new(file);
+            let found = read_within(rules, &mut file, Limits::default())?;
+            (found, if has_end { digest(file, path, MAX_BYTES) } else { without(path, "it is a pipe") })
+        }
     };
     let mut messages: Vec<String> = reason
         .map(|reason| format!("the file {} has no digest in the report: {reason}", set.file.shown()))
         .into_iter()
         .collect();
     messages.extend(found.left_out);
+    messages.extend(found.notices.iter().map(|it| format!("{}: {it}", set.file.shown())));
     if counts_texts(set) && matches!(tokens, TokenCount::Words) {
         messages.push(format!(
             "the lengths of texts in {} are counted in words, because the workload names no tokenizer; a word is often more than one token",
@@ -227,7 +240,28 @@ fn without(path: &Path, reason: impl Into<String>) -> (FileDigest, Option<String
     (FileDigest::unknown(path), Some(reason.into()))
 }
 
-fn open(set: &DataSet) -> Result<File, DataSetError> {
+/// A data set that is there.
+enum Opened {
+    /// A folder of arrays.
+    Folder,
+    Parquet(File),
+    Stream(File),
+}
+
+fn open(set: &DataSet) -> Result<Opened, DataSetError> {
+    if set.file.as_path().is_dir() {
+        return Ok(Opened::Folder);
+    }
+    let file = open_file(set)?;
+    let is_parquet = set.format == DataSetFormat::Parquet || file.metadata().is_ok_and(|it| it.is_file());
+    Ok(if is_parquet && source::is_parquet(&file, Some(set.format)) {
+        Opened::Parquet(file)
+    } else {
+        Opened::Stream(file)
+    })
+}
+
+fn open_file(set: &DataSet) -> Result<File, DataSetError> {
     user_file::open(set.file.as_path())
         .map_err(|cause| DataSetError::Read { path: set.file.as_path().to_owned(), cause })
 }
@@ -269,6 +303,8 @@ fn most_sent(set: &DataSet, workload: &Workload) -> Option<u64> {
 struct Found {
     rows: Rows,
     left_out: Option<String>,
+    /// That the content is not what the profile or the name says.
+    notices: Vec<String>,
 }
 
 fn read_parquet(rules: Rules<'_>, file: File, limits: Limits) -> Result<Found, DataSetError> {
@@ -282,48 +318,36 @@ fn read_parquet(rules: Rules<'_>, file: File, limits: Limits) -> Result<Found, D
         return Err(sink.wrong("as a Parquet file".to_owned(), what.to_owned()));
     }
     let read = parquet::read(&mut sink, file);
-    finish(rules, sink, read)
+    let notices = source::disagreement(Some(rules.set.format), DataSetFormat::Parquet).into_iter().collect();
+    finish(rules, sink, read.map(|()| notices))
+}
+
+/// Reads a folder of arrays.
+fn read_folder(rules: Rules<'_>, limits: Limits) -> Result<(Found, FileDigest), DataSetError> {
+    let mut sink = Sink::new(Rules { most_bytes: limits.kept, ..rules }, limits.row);
+    let digest = source::folder(&mut sink, rules.set.file.as_path(), limits)?;
+    Ok((finish(rules, sink, Ok(Vec::new()))?, digest))
 }
 
 /// Reads a file of any other format.
 fn read_within(rules: Rules<'_>, bytes: impl Read, limits: Limits) -> Result<Found, DataSetError> {
-    let compression = Compression::from_name(&rules.set.file.file_name());
-    let bytes = decompressed(bytes, compression).take(limits.file.saturating_add(1));
-    let mut bytes = BufReader::with_capacity(256 << 10, bytes);
     let mut sink = Sink::new(Rules { most_bytes: limits.kept, ..rules }, limits.row);
-    let read = read_rows(&mut sink, rules.set.format, &mut bytes);
-    // Checked first: a row that was cut may lack what is sent.
-    if bytes.get_ref().limit() == 0 && !sink.is_complete() {
-        return Err(DataSetError::TooLong { path: rules.set.file.as_path().to_owned(), most: limits.file });
+    let read = source::stream(&mut sink, Some(rules.set.format), &rules.set.file.file_name(), bytes, limits);
+    if let Err(error @ DataSetError::TooLong { .. }) = read {
+        return Err(error);
     }
-    finish(rules, sink, read)
-}
-
-fn read_rows(sink: &mut Sink<'_>, format: DataSetFormat, bytes: &mut BufReader<impl Read>) -> Result<(), DataSetError> {
-    let start = bytes.fill_buf().map_err(|cause| sink.read_error(cause))?;
-    let mark = b"\xef\xbb\xbf";
-    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
-        return Err(sink.wrong("byte 0".to_owned(), "is the mark of UTF-16; save the file as UTF-8 text".to_owned()));
-    }
-    if start.starts_with(mark) {
-        bytes.consume(mark.len());
-    }
-    match format {
-        DataSetFormat::Json => json::array(sink, bytes),
-        DataSetFormat::Jsonl => json::lines(sink, bytes),
-        DataSetFormat::Csv => plain::csv(sink, bytes),
-        DataSetFormat::Text => plain::text(sink, bytes),
-        // It needs a file, and not a stream.
-        DataSetFormat::Parquet => Ok(()),
-    }
+    finish(rules, sink, read.map(|it| it.notices))
 }
 
 /// The rows that were chosen, if they are enough.
-fn finish(rules: Rules<'_>, sink: Sink<'_>, read: Result<(), DataSetError>) -> Result<Found, DataSetError> {
+fn finish(rules: Rules<'_>, sink: Sink<'_>, read: Result<Vec<String>, DataSetError>) -> Result<Found, DataSetError> {
     let set = rules.set;
+    let mut notices = Vec::new();
     // An error behind the last row that is used does not matter.
-    if !sink.is_complete() {
-        read?;
+    if sink.is_complete() {
+        notices.extend(read.unwrap_or_default());
+    } else {
+        notices = read?;
         let (found, wanted) = (sink.chosen(), set.count.unwrap_or(1));
         if found < wanted {
             let filtered = if set.filter.is_empty() { "" } else { " that pass the filter" };
@@ -334,7 +358,7 @@ fn finish(rules: Rules<'_>, sink: Sink<'_>, read: Result<(), DataSetError>) -> R
         let (rows, all) = (sink.without_turns(), sink.offered());
         format!("{rows} of {all} rows of {} hold no conversation that can be sent, and are left out", set.file.shown())
     });
-    Ok(Found { rows: sink.into_rows(), left_out })
+    Ok(Found { rows: sink.into_rows(), left_out, notices })
 }
 
 #[cfg(test)]

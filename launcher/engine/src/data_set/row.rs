@@ -154,6 +154,11 @@ impl Row {
         E::custom("the row cannot be sent")
     }
 
+    /// Adds the name of a column to those that a message repeats.
+    pub(super) fn add_name(names: &mut String, name: &str) {
+        add_name(names, name);
+    }
+
     /// The names of columns, for [`Row::missing`].
     pub(super) fn names<'a>(all: impl IntoIterator<Item = &'a str>) -> String {
         let mut names = String::new();

@@ -56,11 +56,15 @@ fn format(section: &Section, name: Option<String>) -> Option<DataSetFormat> {
         ("csv", DataSetFormat::Csv),
         ("parquet", DataSetFormat::Parquet),
         ("text", DataSetFormat::Text),
+        ("pickle", DataSetFormat::Pickle),
+        ("npy", DataSetFormat::Npy),
     ];
     let by_name = name.as_ref().and_then(|it| DataSetFormat::from_path(Path::new(it)));
     if by_name.is_none() && name.is_some() {
-        section
-            .require("format", "write json, jsonl, csv, parquet or text; the name of the file does not end with one");
+        section.require(
+            "format",
+            "write json, jsonl, csv, parquet, text, pickle or npy; the name of the file does not end with one",
+        );
     }
     section.choice("format", &formats).or(by_name)
 }

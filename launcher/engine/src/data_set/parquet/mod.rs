@@ -16,20 +16,15 @@ use std::{
 use parquet::{
     errors::ParquetError,
     file::{
-        metadata::{ColumnChunkMetaData, ParquetMetaDataReader},
+        metadata::{ColumnChunkMetaData, KeyValue, ParquetMetaDataReader},
         reader::RowGroupReader as _,
     },
     record::{Field, reader::TreeBuilder},
     schema::types::{SchemaDescriptor, Type},
 };
-use serde::de::DeserializeSeed as _;
 use serde_json::{Map, Value};
 
-use super::{
-    DataSetError,
-    row::{Row, RowSeed},
-    sink::Sink,
-};
+use super::{DataSetError, columns::Label, sink::RowSink};
 use pages::RowGroup;
 use schema::SchemaProblem;
 
@@ -37,10 +32,10 @@ use schema::SchemaProblem;
 const MAX_COLUMNS: usize = 64;
 
 /// Reads the rows of a file.
-pub(super) fn read(sink: &mut Sink<'_>, file: File) -> Result<(), DataSetError> {
+pub(super) fn read<S: RowSink>(sink: &mut S, file: File) -> Result<(), DataSetError> {
     // The library panics on some damaged files. What ends the process is checked before.
     let read = catch_unwind(AssertUnwindSafe(|| read_file(sink, file)));
-    let damaged = |sink: &Sink<'_>, error: &str| {
+    let damaged = |sink: &S, error: &str| {
         let row = sink.offered();
         sink.wrong(
             format!("row {row}, counted from 0"),
@@ -70,7 +65,7 @@ impl From<ParquetError> for Problem {
     }
 }
 
-fn read_file(sink: &mut Sink<'_>, file: File) -> Result<(), Problem> {
+fn read_file(sink: &mut impl RowSink, file: File) -> Result<(), Problem> {
     match schema::check(&file) {
         Ok(()) => {}
         Err(SchemaProblem::Refused(what)) => return Err(Problem::Refused(what)),
@@ -79,15 +74,15 @@ fn read_file(sink: &mut Sink<'_>, file: File) -> Result<(), Problem> {
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&file)?;
     let schema = metadata.file_metadata().schema();
     let columns: Vec<&str> = schema.get_fields().iter().map(|it| it.name()).collect();
-    // The whole column is read where a name has a dot and goes on within it.
-    let column = |name: &str| {
-        columns.iter().position(|it| *it == name || name.strip_prefix(it).is_some_and(|it| it.starts_with('.')))
+    let mut wanted = sink.choose(&columns, true).map_err(Problem::Refused)?;
+    let chosen: Vec<&str> = wanted.iter().filter_map(|it| columns.get(*it).copied()).collect();
+    // The labels of the rows are columns of the file, where pandas saved them.
+    let labels = if sink.wants_labels() {
+        index_columns(metadata.file_metadata().key_value_metadata(), &columns)
+    } else {
+        Vec::new()
     };
-    let mut wanted = Vec::new();
-    for name in sink.columns.names() {
-        let missing = || Problem::Refused(Row::missing(name, &Row::names(columns.iter().copied())));
-        wanted.push(column(name).ok_or_else(missing)?);
-    }
+    wanted.extend(labels.iter().copied());
     wanted.sort_unstable();
     wanted.dedup();
     let fields = wanted.iter().map(|it| Arc::clone(&schema.get_fields()[*it])).collect();
@@ -113,11 +108,13 @@ fn read_file(sink: &mut Sink<'_>, file: File) -> Result<(), Problem> {
         }
         // One row at a time: values of some encodings are copies, each as long as a page.
         for row in TreeBuilder::new().with_batch_size(1).as_iter(Arc::clone(&projection), &group)? {
-            let row = object(&row?);
-            let read = RowSeed { columns: sink.columns, row: &mut sink.row }.deserialize(row);
-            if read.is_err() || !sink.take() {
-                let at = format!("row {}, counted from 0", sink.offered().saturating_sub(u64::from(read.is_ok())));
-                return Err(Problem::Row(sink.wrong(at, sink.problem())));
+            let mut row = object(&row?);
+            let label: Vec<Value> = labels.iter().filter_map(|it| row.get(columns[*it]).cloned()).collect();
+            row.retain(|name, _| chosen.contains(&name.as_str()));
+            sink.label(Label::from_values(&label));
+            let is_read = sink.read(Value::Object(row)).is_ok();
+            if !is_read || !sink.take() {
+                return Err(Problem::Row(sink.wrong(sink.at(is_read), sink.problem())));
             }
             if sink.is_complete() {
                 return Ok(());
@@ -127,8 +124,18 @@ fn read_file(sink: &mut Sink<'_>, file: File) -> Result<(), Problem> {
     Ok(())
 }
 
-fn object(row: &parquet::record::Row) -> Value {
-    Value::Object(row.get_column_iter().map(|(name, field)| (name.clone(), value(field))).collect::<Map<_, _>>())
+/// The places of the columns that are the labels of rows, by what pandas wrote into the file: `{"index_columns": ["__index_level_0__"], ...}`. An
+/// entry that is an object describes labels that are counted.
+fn index_columns(notes: Option<&Vec<KeyValue>>, columns: &[&str]) -> Vec<usize> {
+    let notes = notes.and_then(|it| it.iter().find(|it| it.key == "pandas"));
+    let notes = notes.and_then(|it| serde_json::from_str::<Value>(it.value.as_deref()?).ok()).unwrap_or_default();
+    let names = notes["index_columns"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let names = names.iter().filter_map(Value::as_str);
+    names.filter_map(|it| columns.iter().position(|column| *column == it)).collect()
+}
+
+fn object(row: &parquet::record::Row) -> Map<String, Value> {
+    row.get_column_iter().map(|(name, field)| (name.clone(), value(field))).collect()
 }
 
 /// A value as JSON. Types that no prompt consists of are null.
@@ -147,7 +154,7 @@ fn value(field: &Field) -> Value {
         Field::Double(it) => (*it).into(),
         Field::Str(it) => it.as_str().into(),
         Field::Bytes(it) => it.as_utf8().map_or(Value::Null, Value::from),
-        Field::Group(row) => object(row),
+        Field::Group(row) => Value::Object(object(row)),
         Field::ListInternal(list) => list.elements().iter().map(value).collect(),
         Field::Null
         | Field::Float16(_)

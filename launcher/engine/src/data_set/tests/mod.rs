@@ -101,7 +101,10 @@ fn a_row_that_is_no_prompt_is_named_and_not_repeated() {
 fn a_file_of_another_form_is_refused() {
     let array = "is no JSON array of objects; write one, or an object a line into a file named .jsonl";
     for (text, expected) in [
-        ("{}", format!("the data set d, row 0, counted from 0: {array}")),
+        (
+            "{}",
+            "the data set d, row 0, counted from 0: has no tok_input; name the column that holds what is to be sent".into(),
+        ),
         ("[[1]]", format!("the data set d, row 0, counted from 0: {array}")),
         ("[{\"tok_input\":[1]},5]", format!("the data set d, row 1, counted from 0: {array}")),
         ("[{\"tok_input\":[1,\n2", "the data set d, line 2, column 1: is no JSON in UTF-8 from here on".into()),

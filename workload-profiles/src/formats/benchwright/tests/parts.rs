@@ -40,8 +40,8 @@ fn a_data_set_has_short_forms() {
     let keys = "file: /d/a.csv.gz, row: {prompt: question}, output: 64";
     assert_eq!(requests(&format!("dataSet: {{{keys}}}")), RequestSource::DataSet(expected));
     check_request_error(
-        "dataSet: {file: /d/a.pkl, row: {prompt: question}, output: answer}",
-        "dataSet.format: is missing; write json, jsonl, csv, parquet or text; the name of the file does not end with one\n\
+        "dataSet: {file: /d/a.bin, row: {prompt: question}, output: answer}",
+        "dataSet.format: is missing; write json, jsonl, csv, parquet, text, pickle or npy; the name of the file does not end with one\n\
          requests.dataSet.output: is answer, but a row with a prompt has no answer of its own; write {column: ...}, {textOf: ...} or a number",
     );
     check_request_error(

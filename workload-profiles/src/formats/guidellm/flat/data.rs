@@ -196,6 +196,6 @@ fn source(item: &Value) -> Result<Value, String> {
         Some(DataSetFormat::Csv) => json!({"kind": "csv_file", "path": text}),
         Some(DataSetFormat::Json | DataSetFormat::Jsonl) => json!({"kind": "json_file", "path": text}),
         Some(DataSetFormat::Parquet) => json!({"kind": "parquet_file", "path": text}),
-        None => json!({"kind": "huggingface", "source": text}),
+        None | Some(DataSetFormat::Pickle | DataSetFormat::Npy) => json!({"kind": "huggingface", "source": text}),
     })
 }

@@ -102,14 +102,21 @@ fn qsl(root: &Section, benchmark: Option<&str>) -> Option<Qsl> {
 
 /// The rows of a file.
 fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64) -> Option<DataSet> {
-    section.require("path", "write where the launcher finds the samples, a .json or .jsonl file");
+    section.require("path", "write where the launcher finds the samples, such as a .json or a .pkl file");
     let path = section.text("path").map(PathBuf::from);
-    let formats = [("json", DataSetFormat::Json), ("jsonl", DataSetFormat::Jsonl)];
+    let formats = [
+        ("json", DataSetFormat::Json),
+        ("jsonl", DataSetFormat::Jsonl),
+        ("csv", DataSetFormat::Csv),
+        ("parquet", DataSetFormat::Parquet),
+        ("pickle", DataSetFormat::Pickle),
+        ("npy", DataSetFormat::Npy),
+    ];
     let written = section.value("format").is_some();
     let format = section.choice("format", &formats).or_else(|| DataSetFormat::from_path(path.as_deref()?));
     if let (Some(path), None, false) = (&path, format, written) {
         let found = quoted(&path.to_string_lossy());
-        let remedy = "set format to json or jsonl; convert a pickle first";
+        let remedy = "set format to json, jsonl, csv, parquet, pickle or npy";
         section.problem("path", format!("is {found}, whose format the name does not tell; {remedy}"));
     }
     let prompt = prompt_column(section, api);

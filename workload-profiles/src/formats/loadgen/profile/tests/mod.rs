@@ -276,9 +276,9 @@ fn a_file_of_samples_is_sent_as_token_ids_where_the_api_takes_them() {
     let keys = "qsl: {total_sample_count: 7}\ndataset: {file: {path: /d/cnn.jsonl}}";
     assert_eq!((set(keys).4, loadgen(keys).qsl.name.as_str()), (Some(7), "cnn"));
     check_error(
-        "dataset: {file: {path: /d/orca.pkl}}",
-        "dataset.file.path: is \"/d/orca.pkl\", whose format the name does not tell; set format to json or jsonl; \
-         convert a pickle first",
+        "dataset: {file: {path: /d/orca.bin}}",
+        "dataset.file.path: is \"/d/orca.bin\", whose format the name does not tell; set format to json, jsonl, csv, \
+         parquet, pickle or npy",
     );
 }
 

@@ -1,0 +1,254 @@
+//! [I/O] Reads named columns of a data set, row by row, whatever its format.
+//!
+//! Only the wanted columns of one row are in memory, besides what the format needs: a pickle and an `npy` are read as a whole, and so is JSON that
+//! is no array of objects.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use python_data::{Cell, cell::List};
+use serde::{
+    Deserializer,
+    de::{Error as _, IgnoredAny, MapAccess, Visitor},
+};
+use serde_json::Value;
+use workload_profiles::workload::DataSetFormat;
+
+use super::{
+    DataSetError, Limits, MAX_ROW,
+    roles::TOKENS,
+    row::Row,
+    sink::RowSink,
+    source::{self, Source},
+};
+use crate::file_digest::FileDigest;
+
+/// The label of a row: what pandas calls its index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Label {
+    /// The file has none; rows are known by their position.
+    #[default]
+    None,
+    Number(i64),
+    Text(String),
+    /// Several values, or one of another kind.
+    Other,
+}
+
+impl Label {
+    pub(super) fn from_text(text: &str) -> Label {
+        text.trim().parse().map_or_else(|_| Label::Text(text.to_owned()), Label::Number)
+    }
+
+    pub(super) fn from_values(values: &[Value]) -> Label {
+        match values {
+            [] => Label::None,
+            [Value::Number(number)] => number.as_i64().map_or(Label::Other, Label::Number),
+            [Value::String(text)] => Label::Text(text.clone()),
+            _ => Label::Other,
+        }
+    }
+
+    pub(super) fn from_cell(cell: &Cell<'_>) -> Label {
+        match cell {
+            Cell::Int(number) => Label::Number(*number),
+            Cell::Text(text) => Label::Text(text.clone().into_owned()),
+            Cell::List(List::Cells(_)) => Label::Other,
+            _ => Label::Other,
+        }
+    }
+}
+
+/// A row of which the wanted columns were read.
+#[derive(Debug)]
+pub struct FoundRow<'a> {
+    /// Its position, from 0.
+    pub number: u64,
+    pub label: Label,
+    /// For each wanted column: which of its names the row has, the first of the list that it has, and the value. `None`: it has none of them.
+    pub values: &'a mut [Option<(usize, Value)>],
+    /// The columns that the row has.
+    columns: &'a str,
+}
+
+impl FoundRow<'_> {
+    /// The message for a wanted column that the row lacks: its names, and the columns that there are.
+    pub fn lacks(&self, names: &[&str]) -> String {
+        lacks(names, self.columns)
+    }
+}
+
+fn lacks(names: &[&str], columns: &str) -> String {
+    let has = if columns.is_empty() { String::new() } else { format!("; it has {columns}") };
+    format!("has no column {}{has}", names.join(" or "))
+}
+
+/// A file whose columns were read.
+#[derive(Clone, Debug)]
+pub struct ReadFile {
+    pub rows: u64,
+    pub format: DataSetFormat,
+    pub file: FileDigest,
+    /// That the name says something else than the content.
+    pub notices: Vec<String>,
+}
+
+/// Reads columns of a data set in any format that a workload can have. Each wanted column is a list of names, of which the first that a row has
+/// counts. `each` takes the rows in their order; what it returns as an error is a problem of its row.
+///
+/// # Errors
+/// The file cannot be read; it is damaged or longer than is read; a row is no row; `each` refuses one. The message names the row.
+pub fn read_columns(
+    path: &Path,
+    wanted: &[&[&str]],
+    each: impl FnMut(FoundRow<'_>) -> Result<(), String>,
+) -> Result<ReadFile, DataSetError> {
+    let mut picker = Picker::new(path, wanted, each);
+    let Source { file, format, notices } = source::feed(&mut picker, path, Limits::default())?;
+    Ok(ReadFile { rows: picker.rows, format, file, notices })
+}
+
+struct Picker<'a, F> {
+    path: PathBuf,
+    wanted: &'a [&'a [&'a str]],
+    each: F,
+    label: Label,
+    values: Vec<Option<(usize, Value)>>,
+    /// The names of the columns of the row, for a message.
+    names: String,
+    /// Whether the file names its columns once.
+    is_named: bool,
+    rows: u64,
+    problem: Option<String>,
+}
+
+impl<'a, F: FnMut(FoundRow<'_>) -> Result<(), String>> Picker<'a, F> {
+    fn new(path: &Path, wanted: &'a [&'a [&'a str]], each: F) -> Picker<'a, F> {
+        Picker {
+            path: path.to_owned(),
+            wanted,
+            each,
+            label: Label::None,
+            values: Vec::new(),
+            names: String::new(),
+            is_named: false,
+            rows: 0,
+            problem: None,
+        }
+    }
+}
+
+impl<F: FnMut(FoundRow<'_>) -> Result<(), String>> RowSink for Picker<'_, F> {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn longest(&self) -> usize {
+        MAX_ROW
+    }
+
+    fn choose(&mut self, names: &[&str], shown: bool) -> Result<Vec<usize>, String> {
+        // A row of the file does not name the columns that are not read.
+        self.names = if shown { Row::names(names.iter().copied()) } else { String::new() };
+        self.is_named = true;
+        let is_wanted = |name: &str| self.wanted.iter().any(|it| it.contains(&name));
+        let chosen: Vec<usize> = (0..names.len()).filter(|it| is_wanted(names[*it])).collect();
+        match (chosen.is_empty(), self.wanted.first()) {
+            (true, Some(first)) => Err(lacks(first, &self.names)),
+            _ => Ok(chosen),
+        }
+    }
+
+    fn wants_labels(&self) -> bool {
+        true
+    }
+
+    fn other_than(&self, _only: &str) -> Option<String> {
+        None
+    }
+
+    fn label(&mut self, label: Label) {
+        self.label = label;
+    }
+
+    fn read<'de, D: Deserializer<'de>>(&mut self, row: D) -> Result<(), D::Error> {
+        self.problem = None;
+        self.values.clear();
+        self.values.resize(self.wanted.len(), None);
+        let Picker { wanted, values, problem, .. } = self;
+        let names = row.deserialize_map(PickVisitor { wanted, values, problem })?;
+        if !self.is_named {
+            self.names = names;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self) -> bool {
+        let label = std::mem::take(&mut self.label);
+        let row = FoundRow { number: self.rows, label, values: &mut self.values, columns: &self.names };
+        self.problem = (self.each)(row).err();
+        self.rows += 1;
+        self.problem.is_none()
+    }
+
+    fn is_complete(&self) -> bool {
+        false
+    }
+
+    fn offered(&self) -> u64 {
+        self.rows
+    }
+
+    fn found_problem(&self) -> Option<String> {
+        self.problem.clone()
+    }
+}
+
+struct PickVisitor<'a, 'b> {
+    wanted: &'a [&'a [&'a str]],
+    values: &'b mut [Option<(usize, Value)>],
+    problem: &'b mut Option<String>,
+}
+
+impl<'de> Visitor<'de> for PickVisitor<'_, '_> {
+    /// The names of the columns of the row.
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<String, A::Error> {
+        let mut names = String::new();
+        while let Some(key) = map.next_key::<String>()? {
+            Row::add_name(&mut names, &key);
+            let place = |list: &&[&str]| list.iter().position(|it| *it == key);
+            let mut found = self.wanted.iter().enumerate().filter_map(|(role, list)| Some((role, place(list)?)));
+            let Some((role, place)) = found.next() else {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            let value = map.next_value::<Value>()?;
+            match &mut self.values[role] {
+                Some((before, _)) if *before == place => {
+                    *self.problem = Some(format!("has {key} more than once; leave one"));
+                    return Err(A::Error::custom("a column twice"));
+                }
+                Some((before, _)) if *before < place => {}
+                slot => *slot = Some((place, parsed(&key, value))),
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// A list of token ids that is written as text, as CSV writes it.
+fn parsed(name: &str, value: Value) -> Value {
+    let is_list = |text: &str| TOKENS.contains(&name) && text.trim_start().starts_with('[');
+    match &value {
+        Value::String(text) if is_list(text) => serde_json::from_str::<Vec<u32>>(text).map_or(value, Value::from),
+        _ => value,
+    }
+}

@@ -1,0 +1,13 @@
+//! What the columns of data sets are called, by what they hold. Of several names the first that a file has counts.
+
+/// Prompts as token ids.
+pub const TOKENS: &[&str] =
+    &["tok_input", "input_token_ids", "input_tokens", "tokenized_input", "input_ids", "prompt_token_ids"];
+/// Prompts as text.
+pub const TEXT: &[&str] = &["input", "text_input", "prompt", "question", "text"];
+/// What is expected of an answer.
+pub const EXPECTED: &[&str] = &["output", "gt_output", "ground_truth", "target", "answer", "highlights", "response"];
+/// Conversations.
+pub const CHAT: &[&str] = &["messages", "conversations"];
+/// The length of an answer in tokens.
+pub const OUTPUT_LENGTH: &[&str] = &["max_tokens", "output_len", "tok_output_length"];

@@ -1,0 +1,245 @@
+//! [I/O] What a file is, by its first bytes and by its name, and the reader of its rows.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufRead as _, BufReader, Cursor, Read},
+    os::unix::fs::FileExt as _,
+    path::Path,
+};
+
+use python_data::{npy, zip};
+use workload_profiles::workload::DataSetFormat;
+
+use super::{
+    DataSetError, Limits,
+    compression::{Compression, decompressed},
+    json, parquet, plain,
+    python::{self, PADDED},
+    sink::RowSink,
+    tree,
+};
+use crate::{
+    file_digest::{DigestReader, FileDigest},
+    user_file,
+};
+
+/// How a Parquet file begins.
+const PARQUET: &[u8] = b"PAR1";
+/// Bytes at the start of a file that are looked at.
+const START: usize = 16;
+
+/// A file whose rows were read.
+pub(super) struct Source {
+    pub(super) file: FileDigest,
+    pub(super) format: DataSetFormat,
+    pub(super) notices: Vec<String>,
+}
+
+/// What the first bytes of a file are of; `None`: no format has a mark like that.
+fn marked(start: &[u8]) -> Option<DataSetFormat> {
+    if start.starts_with(PARQUET) {
+        Some(DataSetFormat::Parquet)
+    } else if start.starts_with(npy::MAGIC) || start.starts_with(zip::MAGIC) {
+        Some(DataSetFormat::Npy)
+    } else if matches!(start, [0x80, 2..=5, ..]) {
+        Some(DataSetFormat::Pickle)
+    } else {
+        None
+    }
+}
+
+/// Reads the rows of a file, in the format of its content.
+pub(super) fn feed(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Result<Source, DataSetError> {
+    let failed = |cause| DataSetError::Read { path: path.to_owned(), cause };
+    if path.is_dir() {
+        let file = folder(sink, path, limits)?;
+        return Ok(Source { file, format: DataSetFormat::Npy, notices: Vec::new() });
+    }
+    let file = user_file::open(path).map_err(failed)?;
+    let named = DataSetFormat::from_path(path);
+    let is_file = file.metadata().is_ok_and(|it| it.is_file());
+    if is_file && is_parquet(&file, named) {
+        let notices = disagreement(named, DataSetFormat::Parquet).into_iter().collect();
+        parquet::read(sink, file)?;
+        let again = user_file::open(path).map_err(failed)?;
+        let file = DigestReader::new(again).finish(path, u64::MAX).map_err(failed)?;
+        return Ok(Source { file, format: DataSetFormat::Parquet, notices });
+    }
+    let mut file = DigestReader::new(file);
+    let name = path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    let Streamed { format, notices } = stream(sink, named, &name, &mut file, limits)?;
+    let file = file.finish(path, u64::MAX).map_err(failed)?;
+    Ok(Source { file, format, notices })
+}
+
+/// Whether a file, which is no pipe, is read as Parquet: by its content, or by its name where the content is of no other format.
+pub(super) fn is_parquet(file: &File, named: Option<DataSetFormat>) -> bool {
+    let mut start = [0; START];
+    let length = file.read_at(&mut start, 0).unwrap_or_default();
+    let marked = marked(start.get(..length).unwrap_or_default());
+    marked.or(named) == Some(DataSetFormat::Parquet)
+}
+
+/// What a format is called.
+pub(super) fn format_name(format: DataSetFormat) -> &'static str {
+    match format {
+        DataSetFormat::Json => "JSON",
+        DataSetFormat::Jsonl => "JSON Lines",
+        DataSetFormat::Csv => "CSV",
+        DataSetFormat::Parquet => "Parquet",
+        DataSetFormat::Text => "text",
+        DataSetFormat::Pickle => "a pickle",
+        DataSetFormat::Npy => "npy or npz",
+    }
+}
+
+/// A notice that the content is not what the name or the profile says.
+pub(super) fn disagreement(named: Option<DataSetFormat>, found: DataSetFormat) -> Option<String> {
+    let named = named.filter(|it| *it != found)?;
+    Some(format!("it is given as {}, and is read as {}, which its content is", format_name(named), format_name(found)))
+}
+
+/// A stream whose rows were read.
+pub(super) struct Streamed {
+    pub(super) format: DataSetFormat,
+    pub(super) notices: Vec<String>,
+}
+
+/// Reads the rows of a stream of bytes, also of a compressed one. `named` is the format of the profile or of the name.
+pub(super) fn stream(
+    sink: &mut impl RowSink,
+    named: Option<DataSetFormat>,
+    name: &str,
+    mut bytes: impl Read,
+    limits: Limits,
+) -> Result<Streamed, DataSetError> {
+    let mut notices = Vec::new();
+    let start = start_of(&mut bytes).map_err(|cause| sink.read_error(cause))?;
+    let by_name = Compression::from_name(name);
+    let by_content = Compression::from_content(&start);
+    if let Some(found) = by_content.filter(|it| by_name != Some(*it)) {
+        notices.push(format!("it is compressed with {}, which its name does not say", found.name()));
+    }
+    let bytes = decompressed(Cursor::new(start).chain(bytes), by_content.or(by_name));
+    let mut bytes = BufReader::with_capacity(256 << 10, bytes.take(limits.file.saturating_add(1)));
+    let start = bytes.fill_buf().map_err(|cause| sink.read_error(cause))?;
+    let format = match (marked(start), named) {
+        (Some(format), _) | (None, Some(format)) => format,
+        (None, None) => by_first_sign(start),
+    };
+    let read = read_rows(sink, format, &mut bytes, limits);
+    // Checked first: a row that was cut may lack what is sent.
+    if bytes.get_ref().limit() == 0 && !sink.is_complete() {
+        return Err(DataSetError::TooLong { path: sink.path().to_owned(), most: limits.file });
+    }
+    let format = read?;
+    notices.extend(disagreement(named, format));
+    Ok(Streamed { format, notices })
+}
+
+/// The first bytes, of which a pipe may give a few at a time.
+fn start_of(bytes: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut start = Vec::with_capacity(START);
+    bytes.by_ref().take(START as u64).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// The first sign after white space and the mark of UTF-8; `None`: there is none in what was read.
+fn first_sign(start: &[u8]) -> Option<u8> {
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    start.iter().copied().find(|it| !it.is_ascii_whitespace())
+}
+
+fn by_first_sign(start: &[u8]) -> DataSetFormat {
+    if matches!(first_sign(start), Some(b'[' | b'{')) { DataSetFormat::Json } else { DataSetFormat::Csv }
+}
+
+/// Reads the rows; the format is that of the file within an archive.
+fn read_rows(
+    sink: &mut impl RowSink,
+    format: DataSetFormat,
+    bytes: &mut BufReader<impl Read>,
+    limits: Limits,
+) -> Result<DataSetFormat, DataSetError> {
+    if matches!(format, DataSetFormat::Pickle | DataSetFormat::Npy) {
+        let mut whole = Vec::new();
+        bytes.read_to_end(&mut whole).map_err(|cause| sink.read_error(cause))?;
+        if whole.len() as u64 > limits.file {
+            return Err(DataSetError::TooLong { path: sink.path().to_owned(), most: limits.file });
+        }
+        return python_rows(sink, format, &whole, limits);
+    }
+    let start = bytes.fill_buf().map_err(|cause| sink.read_error(cause))?;
+    let mark = b"\xef\xbb\xbf";
+    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
+        return Err(sink.wrong("byte 0".to_owned(), "is the mark of UTF-16; save the file as UTF-8 text".to_owned()));
+    }
+    let is_object = first_sign(start) == Some(b'{');
+    if start.starts_with(mark) {
+        bytes.consume(mark.len());
+    }
+    match format {
+        DataSetFormat::Json if is_object => tree::read(sink, bytes),
+        DataSetFormat::Json => json::array(sink, bytes),
+        DataSetFormat::Jsonl => json::lines(sink, bytes),
+        DataSetFormat::Csv => plain::csv(sink, bytes),
+        DataSetFormat::Text => plain::text(sink, bytes),
+        // A Parquet file ends with what says where its rows are.
+        DataSetFormat::Parquet => {
+            let what = "is compressed as a whole, or comes through a pipe; give the file itself: its columns are compressed already";
+            Err(sink.wrong("as a Parquet file".to_owned(), what.to_owned()))
+        }
+        DataSetFormat::Pickle | DataSetFormat::Npy => Ok(()),
+    }
+    .map(|()| format)
+}
+
+fn python_rows(
+    sink: &mut impl RowSink,
+    format: DataSetFormat,
+    bytes: &[u8],
+    limits: Limits,
+) -> Result<DataSetFormat, DataSetError> {
+    if !bytes.starts_with(zip::MAGIC) {
+        let read = if format == DataSetFormat::Npy { python::npy(sink, bytes) } else { python::pickle(sink, bytes) };
+        return read.map(|()| format);
+    }
+    let files = python::unpack(sink, bytes, limits.file)?;
+    match files.as_slice() {
+        [] => Err(sink.wrong("as a zip archive".to_owned(), "holds no file".to_owned())),
+        all if all.iter().all(|it| python::is_npy(&it.0)) => python::npz(sink, all).map(|()| DataSetFormat::Npy),
+        [(_, bytes)] if bytes.starts_with(zip::MAGIC) => {
+            Err(sink.wrong("as a zip archive".to_owned(), "holds another archive; unpack it".to_owned()))
+        }
+        [(name, bytes)] => {
+            let format = marked(bytes).or_else(|| DataSetFormat::from_path(Path::new(name)));
+            let format = format.unwrap_or_else(|| by_first_sign(bytes));
+            read_rows(sink, format, &mut BufReader::new(bytes.as_slice()), limits)
+        }
+        all => {
+            let what = format!("holds {} files that are not all arrays; unpack it, and give one of them", all.len());
+            Err(sink.wrong("as a zip archive".to_owned(), what))
+        }
+    }
+}
+
+/// Reads a folder of arrays. Its digest is that of the lines that `sha256sum` prints for its files, in the order of their names.
+pub(super) fn folder(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Result<FileDigest, DataSetError> {
+    let failed = |cause| DataSetError::Read { path: path.to_owned(), cause };
+    if !path.join(PADDED[0]).exists() {
+        let what = format!("it is a folder without {}; give a file of it", PADDED[0]);
+        return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, what)));
+    }
+    let (mut files, mut sums) = ([None, None, None], String::new());
+    for (slot, name) in files.iter_mut().zip(PADDED) {
+        let file = path.join(name);
+        if fs::exists(&file).unwrap_or_default() {
+            let bytes = user_file::read(&file, limits.file).map_err(failed)?;
+            let sha256 = FileDigest::from_bytes(&file, &bytes).sha256.unwrap_or_default();
+            sums.push_str(&format!("{sha256}  {name}\n"));
+            *slot = Some(bytes);
+        }
+    }
+    python::padded(sink, files)?;
+    Ok(FileDigest::from_bytes(path, sums.as_bytes()))
+}

@@ -1,0 +1,304 @@
+//! What a cell of a table holds.
+
+use std::{borrow::Cow, rc::Rc};
+
+use serde_json::{Map as JsonMap, Value};
+
+use crate::{
+    Problem,
+    array::Array,
+    pickle::{Call, Item, MAX_DEPTH, Node, Pickle, Seq, names::Name},
+};
+
+/// A value. Lists and maps are read as they are asked for.
+#[derive(Clone, Debug)]
+pub enum Cell<'t> {
+    /// `None`, `NA` or `NaT`.
+    Null,
+    Bool(bool),
+    Int(i64),
+    /// Above `i64::MAX`.
+    UInt(u64),
+    /// The digits of a whole number of more than 64 bits.
+    Big(String),
+    /// It may be no number, or infinite.
+    Float(f64),
+    Text(Cow<'t, str>),
+    Bytes(Cow<'t, [u8]>),
+    /// Nanoseconds since 1970 in UTC.
+    Time(i64),
+    List(List<'t>),
+    Map(Map<'t>),
+}
+
+/// A list, a tuple, or a part of an array.
+#[derive(Clone, Debug)]
+pub enum List<'t> {
+    /// Whole numbers below 2^32.
+    Tokens(&'t [u32]),
+    #[doc(hidden)]
+    Items(Items<'t>),
+    #[doc(hidden)]
+    Array(Part<'t>),
+    /// The labels of a row.
+    #[doc(hidden)]
+    Cells(Vec<Cell<'t>>),
+}
+
+/// The items of a list in a pickle.
+#[derive(Clone, Debug)]
+pub struct Items<'t> {
+    pub(crate) items: Seq<'t>,
+    pub(crate) pickle: &'t Pickle<'t>,
+}
+
+/// Places of an array along one dimension.
+#[derive(Clone, Debug)]
+pub struct Part<'t> {
+    pub(crate) array: Rc<Array<'t>>,
+    pub(crate) axis: usize,
+    /// The first place in memory.
+    pub(crate) offset: usize,
+    pub(crate) length: usize,
+}
+
+impl<'t> Part<'t> {
+    /// A whole array, along its first dimension; `None`: it has none.
+    pub(crate) fn whole(array: Rc<Array<'t>>) -> Option<Part<'t>> {
+        let length = *array.shape.first()?;
+        Some(Part { array, axis: 0, offset: 0, length })
+    }
+
+    pub fn array(&self) -> &Array<'t> {
+        &self.array
+    }
+
+    pub(crate) fn get(&self, place: usize) -> Result<Cell<'t>, Problem> {
+        let offset = self.offset + place * self.array.stride(self.axis);
+        let axis = self.axis + 1;
+        match self.array.shape.get(axis) {
+            None => self.array.element(offset),
+            Some(length) => {
+                Ok(Cell::List(List::Array(Part { array: Rc::clone(&self.array), axis, offset, length: *length })))
+            }
+        }
+    }
+
+    /// The elements within it.
+    fn elements(&self) -> usize {
+        self.array.shape.iter().skip(self.axis + 1).fold(self.length, |product, it| product.saturating_mul(*it))
+    }
+}
+
+impl<'t> List<'t> {
+    pub fn len(&self) -> usize {
+        match self {
+            List::Tokens(tokens) => tokens.len(),
+            List::Items(items) => items.items.len(),
+            List::Array(part) => part.length,
+            List::Cells(cells) => cells.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A value of the list; null beyond its end.
+    ///
+    /// # Errors
+    /// It is no value. In a table that was read, all are.
+    pub fn get(&self, place: usize) -> Result<Cell<'t>, Problem> {
+        match self {
+            List::Tokens(tokens) => Ok(tokens.get(place).map_or(Cell::Null, |it| Cell::Int(i64::from(*it)))),
+            List::Items(it) => it.items.get(place).map_or(Ok(Cell::Null), |item| it.pickle.cell(item)),
+            List::Array(part) if place < part.length => part.get(place),
+            List::Array(_) => Ok(Cell::Null),
+            List::Cells(cells) => Ok(cells.get(place).cloned().unwrap_or(Cell::Null)),
+        }
+    }
+}
+
+/// A dict.
+#[derive(Clone, Debug)]
+pub enum Map<'t> {
+    #[doc(hidden)]
+    Items(Pairs<'t>),
+    #[doc(hidden)]
+    Cells(Vec<(Cell<'t>, Cell<'t>)>),
+}
+
+/// The pairs of a dict in a pickle.
+#[derive(Clone, Debug)]
+pub struct Pairs<'t> {
+    pub(crate) pairs: &'t [(Item, Item)],
+    pub(crate) pickle: &'t Pickle<'t>,
+}
+
+impl<'t> Map<'t> {
+    pub fn len(&self) -> usize {
+        match self {
+            Map::Items(it) => it.pairs.len(),
+            Map::Cells(pairs) => pairs.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A key and its value; nothing beyond the end.
+    ///
+    /// # Errors
+    /// They are no values. In a table that was read, all are.
+    pub fn get(&self, place: usize) -> Result<Option<(Cell<'t>, Cell<'t>)>, Problem> {
+        match self {
+            Map::Cells(pairs) => Ok(pairs.get(place).cloned()),
+            Map::Items(Pairs { pairs, pickle }) => {
+                let Some((key, value)) = pairs.get(place) else { return Ok(None) };
+                Ok(Some((pickle.cell(*key)?, pickle.cell(*value)?)))
+            }
+        }
+    }
+}
+
+impl<'a> Pickle<'a> {
+    /// The value of an item. What is within a list or a dict is looked at when it is asked for.
+    pub(crate) fn cell(&self, item: Item) -> Result<Cell<'_>, Problem> {
+        let cell = match item {
+            Item::None | Item::Missing => Cell::Null,
+            Item::Bool(it) => Cell::Bool(it),
+            Item::Int(it) => Cell::Int(it),
+            Item::Float(it) => Cell::Float(it),
+            Item::Text(_) | Item::OwnText(_) => Cell::Text(Cow::Borrowed(self.text(item).unwrap_or_default())),
+            Item::Bytes(_) => Cell::Bytes(self.bytes(item)?.unwrap_or_default()),
+            Item::Node(_) => match self.node(item) {
+                Some(Node::Tokens(..) | Node::List(_) | Node::Tuple(_)) => match self.seq(item) {
+                    Some(Seq::Tokens(tokens)) => Cell::List(List::Tokens(tokens)),
+                    Some(items) => Cell::List(List::Items(Items { items, pickle: self })),
+                    None => Cell::Null,
+                },
+                Some(Node::Dict(pairs)) => Cell::Map(Map::Items(Pairs { pairs, pickle: self })),
+                Some(node @ (Node::Big(_) | Node::Digits(_))) => Cell::Big(self.big(node).unwrap_or_default()),
+                Some(Node::Call(..)) => self.called(item)?,
+                Some(Node::Name(_) | Node::Set) | None => return Err(self.no_value(item)),
+            },
+        };
+        Ok(whole(cell))
+    }
+
+    fn called(&self, item: Item) -> Result<Cell<'_>, Problem> {
+        if let Some(bytes) = self.bytes(item)? {
+            return Ok(Cell::Bytes(bytes));
+        }
+        if let Some(array) = self.array(item)? {
+            let array = Rc::new(array);
+            return match Part::whole(Rc::clone(&array)) {
+                Some(part) => Ok(Cell::List(List::Array(part))),
+                None => array.element(0),
+            };
+        }
+        match self.call(item) {
+            Some(Call { name: Name::Scalar, arguments: [dtype, bytes], .. }) => {
+                let dtype = self.dtype(*dtype)?;
+                let bytes = self.bytes(*bytes)?.ok_or_else(|| Problem::new("a number of numpy has no bytes"))?;
+                if bytes.len() != dtype.size {
+                    return Err(Problem::new(format!("a {} of numpy has {} bytes", dtype.name(), bytes.len())));
+                }
+                dtype.element(&bytes)
+            }
+            _ => Err(self.no_value(item)),
+        }
+    }
+
+    fn no_value(&self, item: Item) -> Problem {
+        Problem::new(format!("holds {} where a value belongs", self.kind(item)))
+    }
+}
+
+/// A whole number of at most 64 bits as one, however many bytes it was written in.
+fn whole(cell: Cell<'_>) -> Cell<'_> {
+    match &cell {
+        Cell::Big(digits) => {
+            let signed = digits.parse().map(Cell::Int);
+            signed.or_else(|_| digits.parse().map(Cell::UInt)).unwrap_or(cell)
+        }
+        _ => cell,
+    }
+}
+
+/// Looks at a value and all within it, so that none of it is an error later.
+pub(crate) fn check(
+    cell: &Cell<'_>,
+    depth: usize,
+    visit: &impl Fn(usize) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    if depth > MAX_DEPTH {
+        return Err(Problem::new(format!("is nested deeper than {MAX_DEPTH} levels, or holds itself")));
+    }
+    match cell {
+        Cell::List(List::Tokens(tokens)) => visit(1 + tokens.len()),
+        Cell::List(List::Array(part)) if part.array.is_numbers() => visit(1 + part.elements()),
+        Cell::List(list) => {
+            visit(1)?;
+            (0..list.len()).try_for_each(|it| check(&list.get(it)?, depth + 1, visit))
+        }
+        Cell::Map(map) => {
+            visit(1)?;
+            for place in 0..map.len() {
+                let Some((key, value)) = map.get(place)? else { break };
+                check(&key, depth + 1, visit)?;
+                check(&value, depth + 1, visit)?;
+            }
+            Ok(())
+        }
+        _ => visit(1),
+    }
+}
+
+impl<'t> From<&'t str> for Cell<'t> {
+    fn from(text: &'t str) -> Self {
+        Cell::Text(Cow::Borrowed(text))
+    }
+}
+
+impl<'t> Cell<'t> {
+    pub fn from_pairs(pairs: impl IntoIterator<Item = (Cell<'t>, Cell<'t>)>) -> Cell<'t> {
+        Cell::Map(Map::Cells(pairs.into_iter().collect()))
+    }
+}
+
+impl Cell<'_> {
+    pub fn is_null(&self) -> bool {
+        matches!(self, Cell::Null)
+    }
+
+    /// The value as JSON. What is no number is null; bytes are text, or null; a time is its number of nanoseconds; whole numbers of more than
+    /// 64 bits are texts of their digits.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Cell::Null => Value::Null,
+            Cell::Bool(it) => (*it).into(),
+            Cell::Int(it) | Cell::Time(it) => (*it).into(),
+            Cell::UInt(it) => (*it).into(),
+            Cell::Big(digits) => digits.as_str().into(),
+            Cell::Float(it) => (*it).into(),
+            Cell::Text(text) => text.as_ref().into(),
+            Cell::Bytes(bytes) => std::str::from_utf8(bytes).map_or(Value::Null, Value::from),
+            Cell::List(list) => (0..list.len()).map(|it| list.get(it).map_or(Value::Null, |it| it.to_json())).collect(),
+            Cell::Map(map) => {
+                let pairs = (0..map.len()).filter_map(|it| map.get(it).ok().flatten());
+                Value::Object(pairs.map(|(key, value)| (key.to_name(), value.to_json())).collect::<JsonMap<_, _>>())
+            }
+        }
+    }
+
+    /// The value as the name of a column or a key.
+    pub fn to_name(&self) -> String {
+        match self {
+            Cell::Text(text) => text.clone().into_owned(),
+            Cell::Null => "None".into(),
+            other => other.to_json().to_string(),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A column of a table, in the form in which pandas or numpy keeps it.
+
+use crate::{
+    Cell, Problem,
+    arrow::Arrow,
+    cell::{Items, List, Part},
+    pickle::{Item, Pickle, Seq},
+};
+
+/// A column, or the labels of the rows.
+#[derive(Clone, Debug)]
+pub(crate) enum Column<'t> {
+    /// Places of an array along one dimension.
+    Array(Part<'t>),
+    /// Values, and whether each is missing.
+    Masked(Box<Column<'t>>, Box<Column<'t>>),
+    /// Places in the second column; -1: missing.
+    Categories(Box<Column<'t>>, Box<Column<'t>>),
+    Arrow(Arrow<'t>),
+    /// Arrays one after the other, each with its end.
+    Chunks(Vec<(usize, Arrow<'t>)>),
+    /// The first number, the step, the length.
+    Range(i64, i64, usize),
+    Items(Items<'t>),
+    /// The values of a key in dicts.
+    Field(Seq<'t>, &'t str, &'t Pickle<'t>),
+    /// The same value in each row.
+    Constant(Item, usize, &'t Pickle<'t>),
+    /// Several labels for each row.
+    Levels(Vec<Column<'t>>),
+    /// The rows of an array of two dimensions, without what fills them up.
+    Padded {
+        rows: Part<'t>,
+        lengths: Box<Column<'t>>,
+        mask: Option<Part<'t>>,
+    },
+}
+
+impl<'t> Column<'t> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Column::Array(part) => part.length,
+            Column::Masked(data, _) => data.len(),
+            Column::Categories(codes, _) => codes.len(),
+            Column::Arrow(array) => array.length,
+            Column::Chunks(all) => all.last().map_or(0, |it| it.0),
+            Column::Range(_, _, length) | Column::Constant(_, length, _) => *length,
+            Column::Items(items) => items.items.len(),
+            Column::Field(rows, ..) => rows.len(),
+            Column::Levels(levels) => levels.first().map_or(0, Column::len),
+            Column::Padded { rows, .. } => rows.length,
+        }
+    }
+
+    /// The value of a row, which must be below [`Column::len`].
+    pub(crate) fn get(&self, row: usize) -> Result<Cell<'t>, Problem> {
+        match self {
+            Column::Array(part) => part.get(row),
+            Column::Masked(data, mask) => match mask.get(row)? {
+                Cell::Bool(false) => data.get(row),
+                _ => Ok(Cell::Null),
+            },
+            Column::Categories(codes, categories) => match codes.get(row)? {
+                Cell::Int(-1) => Ok(Cell::Null),
+                Cell::Int(code) => match usize::try_from(code).ok().filter(|it| *it < categories.len()) {
+                    Some(place) => categories.get(place),
+                    None => Err(Problem::new(format!("has the category {code} of {}", categories.len()))),
+                },
+                _ => Err(Problem::new("has a category that is no number")),
+            },
+            Column::Arrow(array) => array.get(row),
+            Column::Chunks(all) => {
+                let chunk = all.partition_point(|it| it.0 <= row);
+                match all.get(chunk) {
+                    Some((end, array)) => array.get(row + array.length - end),
+                    None => Ok(Cell::Null),
+                }
+            }
+            Column::Range(start, step, _) => {
+                let number = i64::try_from(row).ok().and_then(|it| it.checked_mul(*step)?.checked_add(*start));
+                number.map(Cell::Int).ok_or_else(|| Problem::new("has a label that is too large"))
+            }
+            Column::Items(items) => items.items.get(row).map_or(Ok(Cell::Null), |it| items.pickle.cell(it)),
+            Column::Field(rows, name, pickle) => {
+                let value = rows.get(row).and_then(|it| pickle.field(it, name));
+                value.map_or(Ok(Cell::Null), |it| pickle.cell(it))
+            }
+            Column::Constant(item, _, pickle) => pickle.cell(*item),
+            Column::Levels(levels) => {
+                let cells: Result<Vec<_>, _> = levels.iter().map(|it| it.get(row)).collect();
+                Ok(Cell::List(List::Cells(cells?)))
+            }
+            Column::Padded { rows, lengths, mask } => padded(rows, lengths, mask.as_ref(), row),
+        }
+    }
+
+    /// Whether every value is one, without a look at it.
+    pub(crate) fn is_checked(&self) -> bool {
+        match self {
+            Column::Array(part) => part.array.is_numbers(),
+            Column::Masked(data, mask) => data.is_checked() && mask.is_checked(),
+            _ => false,
+        }
+    }
+
+    /// The nodes that are visited to find the value of a row, besides the value.
+    pub(crate) fn visits(&self, row: usize) -> usize {
+        match self {
+            Column::Field(rows, _, pickle) => rows.get(row).and_then(|it| pickle.dict(it)).map_or(1, <[_]>::len),
+            Column::Levels(levels) => levels.len(),
+            _ => 1,
+        }
+    }
+}
+
+/// A row without what fills it up. It is filled up at its start where the first place of the mask is 0.
+fn padded<'t>(rows: &Part<'t>, lengths: &Column<'t>, mask: Option<&Part<'t>>, row: usize) -> Result<Cell<'t>, Problem> {
+    let Cell::List(List::Array(mut part)) = rows.get(row)? else {
+        return Err(Problem::new("is no array of rows"));
+    };
+    let length = match lengths.get(row)? {
+        Cell::Int(number) => usize::try_from(number).ok(),
+        _ => None,
+    };
+    let length = length.filter(|it| *it <= part.length);
+    let length =
+        length.ok_or_else(|| Problem::new(format!("has a length that is not between 0 and {}", part.length)))?;
+    let first = match mask.map(|it| it.get(row)).transpose()? {
+        Some(Cell::List(mask)) => Some(mask.get(0)?),
+        _ => None,
+    };
+    let at_start = matches!(first, Some(Cell::Int(0) | Cell::Bool(false)));
+    if at_start {
+        part.offset += (part.length - length) * part.array.stride(part.axis);
+    }
+    part.length = length;
+    Ok(Cell::List(List::Array(part)))
+}

@@ -1,0 +1,206 @@
+//! Reads `npy`, and archives of them: `npz`.
+
+use std::{borrow::Cow, rc::Rc};
+
+use crate::{
+    Cell, Problem,
+    array::{Array, Data},
+    cell::Part,
+    column::Column,
+    dtype::{Dtype, Kind},
+    pickle::Pickle,
+    plain::numbered,
+    shown,
+    table::{Table, VALUES},
+};
+
+/// How a file of numpy begins.
+pub const MAGIC: &[u8] = b"\x93NUMPY";
+/// The longest header.
+const MAX_HEADER: usize = 1 << 20;
+
+/// A file of numpy.
+#[derive(Debug)]
+pub enum Npy<'a> {
+    /// Numbers or texts.
+    Plain(Array<'a>),
+    /// Objects, in a pickle of the same array.
+    Objects(Pickle<'a>),
+}
+
+impl<'a> Npy<'a> {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// The header is damaged or states more elements than the file has; the elements are of a type that is not read; as [`Pickle::read`].
+    pub fn read(file: &'a [u8]) -> Result<Npy<'a>, Problem> {
+        let cut = || Problem::new("is no file of numpy, or ends within its header");
+        let rest = file.strip_prefix(MAGIC).ok_or_else(cut)?;
+        let ([major, _], rest) = rest.split_first_chunk::<2>().ok_or_else(cut)?;
+        let (length, rest) = match major {
+            1 => rest.split_first_chunk::<2>().map(|(it, rest)| (usize::from(u16::from_le_bytes(*it)), rest)),
+            2 | 3 => rest.split_first_chunk::<4>().map(|(it, rest)| (u32::from_le_bytes(*it) as usize, rest)),
+            _ => return Err(Problem::new(format!("is of version {major} of npy; 1 to 3 are read"))),
+        }
+        .ok_or_else(cut)?;
+        let (header, data) = rest.split_at_checked(length).filter(|_| length <= MAX_HEADER).ok_or_else(cut)?;
+        let header = std::str::from_utf8(header).map_err(|_| cut())?;
+        let Header { descr, fortran, shape } = Header::parse(header)?;
+        let (code, unit) = match descr.split_once('[') {
+            Some((code, unit)) => (code, unit.strip_suffix(']')),
+            None => (descr.as_str(), None),
+        };
+        let big = code.starts_with('>');
+        let dtype = Dtype::parse(code.trim_start_matches(['<', '>', '|', '=']), big, unit)?;
+        if dtype.kind == Kind::Object {
+            return Pickle::read(data).map(Npy::Objects);
+        }
+        Array::new(dtype, shape, fortran, Data::Bytes(Cow::Borrowed(data))).map(Npy::Plain)
+    }
+
+    /// The array.
+    ///
+    /// # Errors
+    /// The pickle holds none.
+    pub fn array(&self) -> Result<Array<'_>, Problem> {
+        match self {
+            Npy::Plain(array) => Ok(array.clone()),
+            Npy::Objects(pickle) => {
+                pickle.array(pickle.root)?.ok_or_else(|| Problem::new("holds objects that are no array"))
+            }
+        }
+    }
+
+    /// A table with one column.
+    ///
+    /// # Errors
+    /// The array is a single value; as [`Pickle::table`].
+    pub fn table(&self) -> Result<Table<'_>, Problem> {
+        self.numbered(vec![self.column(VALUES)?])
+    }
+
+    fn numbered<'t>(&'t self, columns: Vec<(Cell<'t>, Column<'t>)>) -> Result<Table<'t>, Problem> {
+        let budget = match self {
+            Npy::Plain(_) => None,
+            Npy::Objects(pickle) => Some(pickle),
+        };
+        numbered(columns, budget)
+    }
+
+    fn column<'t>(&'t self, name: &'t str) -> Result<(Cell<'t>, Column<'t>), Problem> {
+        Ok((Cell::Text(Cow::Borrowed(name)), Column::Array(self.part()?)))
+    }
+
+    fn part(&self) -> Result<Part<'_>, Problem> {
+        let array = Rc::new(self.array()?);
+        Part::whole(array).ok_or_else(|| Problem::new("holds one value, and no table"))
+    }
+}
+
+/// A table with a column for each array of an archive, by its name.
+///
+/// # Errors
+/// The arrays differ in length, or one has objects of a pickle: give its file alone.
+pub fn table_of<'t>(arrays: &'t [(String, Npy<'t>)]) -> Result<Table<'t>, Problem> {
+    if let [(name, array)] = arrays {
+        return array.numbered(vec![array.column(name)?]);
+    }
+    let mut columns = Vec::new();
+    for (name, array) in arrays {
+        if matches!(array, Npy::Objects(_)) {
+            return Err(Problem::new(format!("holds {} with objects among other arrays; save it alone", shown(name))));
+        }
+        columns.push(array.column(name)?);
+    }
+    numbered(columns, None)
+}
+
+/// A table of the folder that vendors make of a data set: ids filled up to one length, the lengths, and a mask that says at which end they are
+/// filled up; without one, at the end. The column is `input_ids`.
+///
+/// # Errors
+/// An array has another shape than the others; a length is above that of the rows.
+pub fn padded<'t>(ids: &'t Npy<'t>, lengths: &'t Npy<'t>, mask: Option<&'t Npy<'t>>) -> Result<Table<'t>, Problem> {
+    let rows = ids.part()?;
+    if rows.array.shape().len() != 2 || !matches!(rows.array.dtype.kind, Kind::Int | Kind::UInt) {
+        return Err(Problem::new("has ids that are no whole numbers in rows of one length"));
+    }
+    let lengths = lengths.part()?;
+    let mask = mask.map(Npy::part).transpose()?;
+    if let Some(mask) = mask.as_ref().filter(|it| it.array.shape() != rows.array.shape()) {
+        let (mask, ids) = (mask.array.shape(), rows.array.shape());
+        return Err(Problem::new(format!("has a mask of shape {mask:?} for ids of shape {ids:?}")));
+    }
+    if lengths.length != rows.length {
+        return Err(Problem::new(format!("has {} lengths for {} rows", lengths.length, rows.length)));
+    }
+    let column = Column::Padded { rows, lengths: Box::new(Column::Array(lengths)), mask };
+    numbered(vec![(Cell::Text(Cow::Borrowed("input_ids")), column)], None)
+}
+
+/// The header of a file, a dict of Python.
+struct Header {
+    descr: String,
+    fortran: bool,
+    shape: Vec<usize>,
+}
+
+impl Header {
+    fn parse(text: &str) -> Result<Header, Problem> {
+        let mut rest = Scanner(text);
+        let (mut descr, mut fortran, mut shape) = (None, None, None);
+        let header = (|| {
+            rest.sign('{')?;
+            while rest.sign('}').is_none() {
+                let key = rest.text()?;
+                rest.sign(':')?;
+                match key {
+                    "descr" => descr = Some(rest.text()?.to_owned()),
+                    "fortran_order" => fortran = Some(rest.word()? == "True"),
+                    "shape" => shape = Some(rest.shape()?),
+                    _ => return None,
+                }
+                let _ = rest.sign(',');
+            }
+            Some(Header { descr: descr?, fortran: fortran?, shape: shape? })
+        })();
+        header.ok_or_else(|| Problem::new("has a header that is not as numpy writes it; records are not read"))
+    }
+}
+
+/// What is left of a header.
+struct Scanner<'a>(&'a str);
+
+impl<'a> Scanner<'a> {
+    fn sign(&mut self, sign: char) -> Option<()> {
+        self.0 = self.0.trim_start().strip_prefix(sign)?;
+        Some(())
+    }
+
+    fn text(&mut self) -> Option<&'a str> {
+        let quote = self.0.trim_start().chars().next().filter(|it| matches!(it, '\'' | '"'))?;
+        self.sign(quote)?;
+        let (text, rest) = self.0.split_once(quote)?;
+        self.0 = rest;
+        Some(text)
+    }
+
+    fn word(&mut self) -> Option<&'a str> {
+        let start = self.0.trim_start();
+        let end = start.find(|it: char| !it.is_ascii_alphanumeric()).unwrap_or(start.len());
+        let (word, rest) = start.split_at_checked(end)?;
+        self.0 = rest;
+        Some(word).filter(|it| !it.is_empty())
+    }
+
+    fn shape(&mut self) -> Option<Vec<usize>> {
+        self.sign('(')?;
+        let mut shape = Vec::new();
+        while self.sign(')').is_none() {
+            // Python 2 writes 3L.
+            shape.push(self.word()?.trim_end_matches('L').parse().ok()?);
+            let _ = self.sign(',');
+        }
+        Some(shape)
+    }
+}
