@@ -24,7 +24,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help accuracy-vectors accuracy-speed demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries plugin image release fuzz disruptions leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
+.PHONY: help accuracy-vectors accuracy-speed dataset-fixtures demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries plugin image release fuzz disruptions leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ statistics-coverage: prepare ## Count how often intervals hold the truth, and ho
 accuracy-vectors: prepare ## Compare scores with those of MLPerf's scripts, in the folder ACCURACY_VECTORS; fetches Punkt's tables where Python can have them
 	@launcher/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
 	cargo test --locked -p accuracy --test accuracy_vectors
+
+dataset-fixtures: prepare ## Read data sets of every format, in the folder DATASET_FIXTURES, and compare them with what they hold
+	cargo test --locked -p engine --test dataset_fixtures
 
 accuracy-speed: prepare ## Measure how long 13,368 summaries take to score on two threads
 	@launcher/accuracy/punkt-data >/dev/null || true

@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let punkt = tables(&place);
     let samples = Benchmark::Llama3_1_8b.samples().unwrap_or_default();
     let expected: Vec<Expected> =
-        (0..samples).map(|it| Expected { text: text(it * 2 + 1, 4, 15), kind: String::new() }).collect();
+        (0..samples).map(|it| Expected { text: text(it * 2 + 1, 4, 15), ..Expected::default() }).collect();
     let log = (0..samples).map(|it| {
         let data = text(it, 6, 17).bytes().flat_map(|it| u32::from(it).to_le_bytes()).collect();
         Ok::<LogLine, io::Error>(LogLine { seq_id: it, qsl_idx: it, answer: Answer::Data(data) })

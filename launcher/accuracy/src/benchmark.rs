@@ -176,6 +176,11 @@ impl Benchmark {
         }
     }
 
+    /// Whether a sample is the row with this label, and not the row at this position.
+    pub const fn finds_rows_by_label(self) -> bool {
+        matches!(self, Benchmark::Llama2_70b | Benchmark::Llama3_1_405b)
+    }
+
     /// The check of a row. `None`: its kind is none of the benchmark's, which the caller reports.
     pub fn check(self, kind: &str) -> Option<Check> {
         match self {

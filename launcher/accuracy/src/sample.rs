@@ -17,6 +17,8 @@ pub struct Expected {
     pub text: String,
     /// Which kind of row it is, where the data set says so.
     pub kind: String,
+    /// Whether the data set has no row with the label of this sample.
+    pub is_missing: bool,
 }
 
 /// The score of a sample, a line of the file of scores.

@@ -7,15 +7,17 @@ use std::{
 
 use accuracy::{
     benchmark::Benchmark,
-    expected::{self, ExpectedError},
+    expected::{Columns, RowProblem, by_sample},
     punkt::Punkt,
     sample::Expected,
 };
 use anyhow::Context as _;
 use engine::{
-    file_digest::{DigestReader, FileDigest},
+    data_set::columns::{Label, read_columns},
+    file_digest::FileDigest,
     user_file,
 };
+use tracing::warn;
 
 /// The variable of the environment that names the folder of Punkt's tables.
 pub const PUNKT_VARIABLE: &str = "PUNKT_DATA";
@@ -55,7 +57,8 @@ pub fn cleans_up(tokenizer: &Path) -> anyhow::Result<Option<bool>> {
     Ok(Some(config["clean_up_tokenization_spaces"].as_bool().unwrap_or_default()))
 }
 
-/// Reads the expected answers of a data set, in the order of its rows. `column`: the one that has them; `None`: the one that the check knows.
+/// Reads the expected answers of a data set in any format that requests can have, by their samples. `column`: the one that has them; `None`: the
+/// one that the check knows.
 ///
 /// # Errors
 /// The file cannot be read, or a row lacks the column.
@@ -64,10 +67,20 @@ pub fn expected(
     benchmark: Benchmark,
     column: Option<&str>,
 ) -> anyhow::Result<(Vec<Expected>, FileDigest)> {
-    let about = || format!("the data set {}", path.display());
-    let file = user_file::open(path).map_err(ExpectedError::Read).with_context(about)?;
-    let mut reader = DigestReader::new(file);
-    let rows = expected::read_unbuffered(&mut reader, benchmark, column).with_context(about)?;
-    let digest = reader.finish(path, u64::MAX).map_err(ExpectedError::Read).with_context(about)?;
-    Ok((rows, digest))
+    let columns = Columns::new(benchmark, column);
+    let mut rows = Vec::new();
+    let read = read_columns(path, &columns.names(), |row| {
+        let value = |place: usize| row.values.get(place)?.as_ref().map(|(name, value)| (*name, value));
+        let expected = columns.row([value(0), value(1)]).map_err(|problem| match problem {
+            RowProblem::Lacks(names) => row.lacks(&names),
+            RowProblem::NoText(_) => format!("{problem}; name another column"),
+        })?;
+        let label = if let Label::Number(number) = row.label { Some(number) } else { None };
+        rows.push((label, expected));
+        Ok(())
+    })?;
+    for notice in read.notices {
+        warn!("the data set {}: {notice}", path.display());
+    }
+    Ok((by_sample(benchmark, rows), read.file))
 }

@@ -129,8 +129,8 @@ fn bad_input_is_named_with_the_remedy() {
     check(&log, "bert", &data_set, &[], "one of llama3.1-8b, ");
     check(empty.path(), "gpt-oss-120b", &data_set, &[], "has no mlperf_log_accuracy.json, nor has its folder Accuracy");
     check(none, "gpt-oss-120b", &data_set, &[], "cannot score /none");
-    check(&log, "gpt-oss-120b", none, &[], "the data set /none: cannot be read");
-    check(&log, "llama2-70b", &data_set, &[], "row 0 has no column output; it has dataset, ground_truth");
+    check(&log, "gpt-oss-120b", none, &[], "cannot read the data set /none");
+    check(&log, "llama2-70b", &data_set, &[], "rows.jsonl, line 1: has no column output; it has dataset, ground_truth");
     check(&log, "gpt-oss-120b", &data_set, &["--elements", "int64"], "has 4 bytes, which is no multiple of 8");
     check(&log, "gpt-oss-120b", &data_set, &["--elements", "int8"], "one of int32, int64, float");
     check(&log, "gpt-oss-120b", &data_set, &["--punkt", "/none"], "cannot read Punkt's table abbrev_types.txt");

@@ -141,9 +141,11 @@ fn a_loadgen_test_with_the_mode_accuracy_is_scored_by_its_benchmark() {
     // A data set without expected answers is no reason to fail, unless the profile asks for the scores.
     folder.write("rows.json", &rows(&expected).replace("output", "other"));
     write("");
-    run(&folder, 0).stderr(predicate::str::contains("row 0 has no column output; it has input, other"));
+    run(&folder, 0)
+        .stderr(predicate::str::contains("row 0, counted from 0: has no column output; it has input, other"));
     write("accuracy: {}\n");
-    run(&folder, 3).stderr(predicate::str::contains("row 0 has no column output; it has input, other"));
+    run(&folder, 3)
+        .stderr(predicate::str::contains("row 0, counted from 0: has no column output; it has input, other"));
     write("accuracy: {expected: other, limits: {atLeast: {rouge1: 99.5}}}\n");
     run(&folder, 0);
     assert_eq!(folder.report()["accuracy"]["verdict"], "Passed");
@@ -162,10 +164,10 @@ fn what_cannot_be_scored_is_refused_before_the_load() {
         ("{}", "accuracy.check: is missing"),
         ("{check: rouge, limits: {atLeast: {rouge3: 1}}}", "accuracy.limits.atLeast.rouge3"),
         ("{check: rouge, limits: {atLeast: {rouge1: 101}}}", "accuracy.limits.atLeast.rouge1: is 101"),
-        ("{check: rouge, expected: nothing}", "row 0 has no column nothing; it has input, output"),
+        ("{check: rouge, expected: nothing}", "row 0, counted from 0: has no column nothing; it has input, output"),
         ("{check: rouge, tokenizer: /none}", "cannot read the tokenizer /none"),
         ("{check: rouge, punkt: /none}", "cannot use the folder /none of accuracy.punkt"),
-        ("{check: rouge, dataSet: /none}", "the data set /none: cannot be read"),
+        ("{check: rouge, dataSet: /none}", "cannot read the data set /none"),
     ] {
         own_format(&folder, &rows(&["a"]), accuracy);
         run(&folder, 3).stderr(predicate::str::contains(part));

@@ -157,7 +157,8 @@ impl Scorer<'_> {
             let ends = next.is_none();
             if let Some(line) = next {
                 totals.lines += 1;
-                if line.qsl_idx >= self.expected.len() as u64 {
+                let row = usize::try_from(line.qsl_idx).ok().and_then(|it| self.expected.get(it));
+                if row.is_none_or(|it| it.is_missing) {
                     if !self.benchmark.skips_unknown_samples() {
                         return Err(ScoreError::Sample { sample: line.qsl_idx, rows: self.expected.len() });
                     }
@@ -241,7 +242,9 @@ mod tests {
     }
 
     fn expected(rows: &[(&str, &str)]) -> Vec<Expected> {
-        rows.iter().map(|(kind, text)| Expected { text: (*text).into(), kind: (*kind).into() }).collect()
+        rows.iter()
+            .map(|(kind, text)| Expected { text: (*text).into(), kind: (*kind).into(), ..Expected::default() })
+            .collect()
     }
 
     fn outcome(

@@ -57,13 +57,17 @@ fn the_folder_has_vectors() {
 
 /// A file of the folder, if it is there; the project's own always are.
 fn text_of(name: &str) -> Option<String> {
+    bytes_of(name).map(|it| String::from_utf8(it).unwrap())
+}
+
+fn bytes_of(name: &str) -> Option<Vec<u8>> {
     let Folder { path, own } = folder();
     let file = path.join(name);
     if !own && !file.exists() {
         say(&format!("NOT COMPARED: {name}, which is not in {}", path.display()));
         return None;
     }
-    Some(fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
+    Some(fs::read(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
 }
 
 fn json_of(name: &str) -> Option<Value> {

@@ -1,23 +1,25 @@
 //! Whole runs of the reference scripts: from the accuracy log to the line of the result, with real token ids.
 //!
-//! A data set in pickle or Parquet is not read by this crate. Where `expected_rows.json` has what was expected of each row, the run is
-//! scored against that; else against a file of the same name that ends in `.jsonl`, which the project's own vectors have.
+//! Data sets are pickles, or JSON. Where `expected_rows.json` has what was expected of each row, the run is scored against that too.
 
 use std::{collections::HashMap, fs, io::BufReader, path::Path};
 
 use accuracy::{
     benchmark::Benchmark,
-    clean_up, expected, files,
+    clean_up,
+    expected::{Columns, by_sample},
+    files,
     log::{Element, token_ids},
     punkt::Punkt,
     sample::{Expected, Figures, SampleScore},
     scorer::{Answer, LogLine, Outcome, ScoreError, Scorer},
 };
 use loadgen::logs::accuracy_log::{self, ReadError};
+use python_data::{Cell, pickle::Pickle};
 use serde_json::Value;
 use tokenizer::Tokenizer;
 
-use crate::{folder, json_of, list, punkt_for, say, string, text_of};
+use crate::{bytes_of, folder, json_of, list, punkt_for, say, string, text_of};
 
 /// A tokenizer of the vectors, with whether its texts are cleaned up.
 struct Decoder {
@@ -72,15 +74,38 @@ fn assert_line(outcome: &Outcome, file: &str) {
     say(&format!("{file}: the line of {} answers", outcome.scored));
 }
 
-/// What was expected of each sample, from a file in JSON.
-fn rows(benchmark: Benchmark, file: &str) -> Option<Vec<Expected>> {
-    let text = text_of(file)?;
-    Some(expected::read(text.as_bytes(), benchmark, None).unwrap_or_else(|error| panic!("{file}: {error}")))
+/// What was expected of each sample, from a file in JSON, or a pickle.
+fn rows_of(benchmark: Benchmark, file: &str) -> Option<Vec<Expected>> {
+    let columns = Columns::new(benchmark, None);
+    let row = |values: [Option<(usize, Value)>; 2]| {
+        let values = values.each_ref().map(|it| it.as_ref().map(|(place, value)| (*place, value)));
+        columns.row(values).unwrap_or_else(|problem| panic!("{file} {problem}"))
+    };
+    if file.ends_with(".json") {
+        let json = json_of(file)?;
+        let value = |of: &Value, names: &[&str]| {
+            names.iter().enumerate().find_map(|(place, it)| Some((place, of.get(it)?.clone())))
+        };
+        let rows = list(&json, file).iter().map(|it| (None, row(columns.names().map(|names| value(it, names)))));
+        return Some(by_sample(benchmark, rows.collect()));
+    }
+    let bytes = bytes_of(file)?;
+    let pickle = Pickle::read(&bytes).unwrap_or_else(|problem| panic!("{file}: {problem}"));
+    let table = pickle.table().unwrap_or_else(|problem| panic!("{file}: {problem}"));
+    let places = columns
+        .names()
+        .map(|names| names.iter().enumerate().find_map(|(place, name)| Some((place, table.find(name)?))));
+    let rows = (0..table.rows()).map(|number| {
+        let Cell::Int(label) = table.label(number) else { panic!("{file}: {number}") };
+        let cells = places.map(|it| it.map(|(place, column)| (place, table.get(number, column).to_json())));
+        (Some(label), row(cells))
+    });
+    Some(by_sample(benchmark, rows.collect()))
 }
 
 #[test]
 fn llama3_1_8b() {
-    let Some(expected) = rows(Benchmark::Llama3_1_8b, "e2e/llama3.1-8b/cnn_eval.json") else { return };
+    let Some(expected) = rows_of(Benchmark::Llama3_1_8b, "e2e/llama3.1-8b/cnn_eval.json") else { return };
     let Some(decoder) = Decoder::read("tok-bytelevel") else { return };
     let punkt = punkt_for("ROUGE-Lsum and gen_len of e2e/llama3.1-8b");
     for kind in ["int32", "int64", "partial"] {
@@ -145,11 +170,11 @@ fn texts_of_tokens_are_those_of_the_python_tokenizers() {
     }
 }
 
-/// Scores a run whose data set is a pickle, against the same rows in JSON.
+/// Scores a run whose data set is a pickle.
 fn assert_pickled(benchmark: Benchmark, data_set: &str, tokenizer: &str) {
     let name = benchmark.name();
-    let file = format!("e2e/{name}/{data_set}.jsonl");
-    let Some(expected) = rows(benchmark, &file) else { return };
+    let file = format!("e2e/{name}/{data_set}.pkl");
+    let Some(expected) = rows_of(benchmark, &file) else { return };
     let Some(decoder) = Decoder::read(tokenizer) else { return };
     let Some(punkt) = punkt_for(&format!("e2e/{name}")) else { return };
     let log = format!("e2e/{name}/mlperf_log_accuracy.json");
@@ -186,6 +211,7 @@ fn expected_of(list: &[Value], samples: &[u64]) -> Vec<Expected> {
         row.map_or_else(Expected::default, |it| Expected {
             text: text(&it["ground_truth"]),
             kind: text(&it["dataset"]),
+            is_missing: false,
         })
     };
     (0..=most).map(row).collect()
@@ -223,6 +249,10 @@ fn deepseek_r1() {
         assert_eq!(score.tokens, row["tok_model_output_len"].as_u64(), "{row}");
     }
     assert_line(&outcome, &format!("{folder_name}/expected.txt"));
+    if let Some(expected) = rows_of(Benchmark::DeepseekR1, &format!("{folder_name}/deepseek_r1.pkl")) {
+        let (outcome, _) = scored(Benchmark::DeepseekR1, &log, &expected, &decoder, None);
+        assert_line(&outcome, &format!("{folder_name}/expected.txt"));
+    }
 }
 
 #[test]
@@ -246,12 +276,16 @@ fn gpt_oss_120b() {
         assert_eq!(score.tokens, row["token_count"].as_u64(), "{row}");
     }
     assert_line(&outcome, &format!("{folder_name}/expected.txt"));
+    if let Some(expected) = rows_of(Benchmark::GptOss120b, &format!("{folder_name}/reference.pkl")) {
+        let (outcome, _) = scored(Benchmark::GptOss120b, &log, &expected, &decoder, None);
+        assert_line(&outcome, &format!("{folder_name}/expected.txt"));
+    }
 }
 
 #[test]
 fn a_log_that_is_cut_is_an_error_and_no_score() {
     let Some(text) = text_of("e2e/llama3.1-8b/mlperf_log_accuracy.int32.json") else { return };
-    let Some(expected) = rows(Benchmark::Llama3_1_8b, "e2e/llama3.1-8b/cnn_eval.json") else { return };
+    let Some(expected) = rows_of(Benchmark::Llama3_1_8b, "e2e/llama3.1-8b/cnn_eval.json") else { return };
     let scorer = Scorer {
         benchmark: Benchmark::Llama3_1_8b,
         expected: &expected,

@@ -103,7 +103,8 @@ fn a_file_of_another_form_is_refused() {
     for (text, expected) in [
         (
             "{}",
-            "the data set d, row 0, counted from 0: has no tok_input; name the column that holds what is to be sent".into(),
+            "the data set d, row 0, counted from 0: has no tok_input; name the column that holds what is to be sent"
+                .into(),
         ),
         ("[[1]]", format!("the data set d, row 0, counted from 0: {array}")),
         ("[{\"tok_input\":[1]},5]", format!("the data set d, row 1, counted from 0: {array}")),
