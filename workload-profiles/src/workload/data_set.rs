@@ -17,6 +17,10 @@ pub struct DataSet {
     /// What a row holds. A row without it is an error, even if it has another column of text: that may be what the prompt was made
     /// from.
     pub row: RowContent,
+    /// Whether another column of prompts in the same form counts where the file lacks the one of `row`: the first that it has of
+    /// [`roles::prompts`](super::roles::prompts). A profile that names a column gets that one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub any_column: bool,
     /// The most tokens of each answer.
     pub output: OutputLength,
     /// The number of rows that are used, the first in their order that pass the filter. A file with fewer rows is refused. Absent:
@@ -50,6 +54,7 @@ impl DataSet {
             file: file.into(),
             format,
             row: RowContent::Prompt(prompt),
+            any_column: false,
             output: OutputLength::Fixed(output),
             count: Some(count),
             filter: LengthFilter::default(),

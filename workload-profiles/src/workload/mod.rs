@@ -17,6 +17,7 @@ mod prompts;
 mod published;
 mod rate;
 mod recorded;
+pub mod roles;
 mod sampling;
 mod sessions;
 mod stop_rules;

@@ -5,25 +5,25 @@
 
 use std::{
     fmt,
+    fs::File,
     path::{Path, PathBuf},
 };
 
 use python_data::{Cell, cell::List};
 use serde::{
-    Deserializer,
+    Deserialize as _, Deserializer,
     de::{Error as _, IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::Value;
-use workload_profiles::workload::DataSetFormat;
+use workload_profiles::workload::{DataSetFormat, roles::TOKENS};
 
 use super::{
-    DataSetError, Limits, MAX_ROW,
-    roles::TOKENS,
+    DataSetError, Limits, MAX_ROW, MAX_ROWS,
     row::Row,
     sink::RowSink,
     source::{self, Source},
 };
-use crate::file_digest::FileDigest;
+use crate::{file_digest::FileDigest, user_file};
 
 /// The label of a row: what pandas calls its index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,6 +80,11 @@ impl FoundRow<'_> {
     }
 }
 
+/// The problem of the first row beyond the bound.
+pub(super) fn too_many() -> String {
+    format!("is one row too many; at most {MAX_ROWS} are read: give a part of the file")
+}
+
 fn lacks(names: &[&str], columns: &str) -> String {
     let has = if columns.is_empty() { String::new() } else { format!("; it has {columns}") };
     format!("has no column {}{has}", names.join(" or "))
@@ -108,6 +113,72 @@ pub fn read_columns(
     let mut picker = Picker::new(path, wanted, each);
     let Source { file, format, notices } = source::feed(&mut picker, path, Limits::default())?;
     Ok(ReadFile { rows: picker.rows, format, file, notices })
+}
+
+/// The names of the columns in the first row of a file, without what is wrong with the file; none where they cannot be read.
+pub(super) fn first_names(path: &Path, format: DataSetFormat) -> Vec<String> {
+    let mut sink = Names { path: path.to_owned(), names: Vec::new(), rows: 0 };
+    let is_marked = |it: &File| source::is_parquet(it, Some(format));
+    let read = match user_file::open(path) {
+        Ok(file) if is_marked(&file) => super::parquet::read(&mut sink, file),
+        Ok(file) => {
+            let name = path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+            source::stream(&mut sink, Some(format), &name, file, Limits::default()).map(drop)
+        }
+        Err(_) => source::folder(&mut sink, path, Limits::default()).map(drop),
+    };
+    // Reading ends with an error as soon as the names are known.
+    drop(read);
+    sink.names
+}
+
+/// Takes the names of the first row.
+struct Names {
+    path: PathBuf,
+    names: Vec<String>,
+    rows: u64,
+}
+
+impl RowSink for Names {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn longest(&self) -> usize {
+        MAX_ROW
+    }
+
+    fn choose(&mut self, names: &[&str], _shown: bool) -> Result<Vec<usize>, String> {
+        self.names = names.iter().map(|it| (*it).to_owned()).collect();
+        Err("enough".to_owned())
+    }
+
+    fn other_than(&self, _only: &str) -> Option<String> {
+        None
+    }
+
+    fn read<'de, D: Deserializer<'de>>(&mut self, row: D) -> Result<(), D::Error> {
+        let row = std::collections::BTreeMap::<String, IgnoredAny>::deserialize(row)?;
+        self.names = row.into_keys().collect();
+        Ok(())
+    }
+
+    fn take(&mut self) -> bool {
+        self.rows += 1;
+        true
+    }
+
+    fn is_complete(&self) -> bool {
+        self.rows > 0
+    }
+
+    fn offered(&self) -> u64 {
+        self.rows
+    }
+
+    fn found_problem(&self) -> Option<String> {
+        None
+    }
 }
 
 struct Picker<'a, F> {
@@ -161,6 +232,10 @@ impl<F: FnMut(FoundRow<'_>) -> Result<(), String>> RowSink for Picker<'_, F> {
         }
     }
 
+    fn most_rows(&self) -> u64 {
+        MAX_ROWS
+    }
+
     fn wants_labels(&self) -> bool {
         true
     }
@@ -188,7 +263,7 @@ impl<F: FnMut(FoundRow<'_>) -> Result<(), String>> RowSink for Picker<'_, F> {
     fn take(&mut self) -> bool {
         let label = std::mem::take(&mut self.label);
         let row = FoundRow { number: self.rows, label, values: &mut self.values, columns: &self.names };
-        self.problem = (self.each)(row).err();
+        self.problem = if self.rows < MAX_ROWS { (self.each)(row).err() } else { Some(too_many()) };
         self.rows += 1;
         self.problem.is_none()
     }

@@ -3,17 +3,18 @@
 //! JSON arrays, JSON Lines, CSV, text and Parquet are read as a stream, and of each row only what is sent is kept: a file of hundreds of MB takes
 //! no more memory than its prompts. As with a trace, a message names the row and the problem, and never repeats the content. `json`, `tree`,
 //! `plain`, `parquet` and `python` read the formats, which `source` tells apart; `row` and `conversation` read a row; `selection` decides which
-//! rows are sent, and in which order. `columns` gives named columns of any of these files to other parts, by the names in `roles`.
+//! rows are sent, and in which order. `columns` gives named columns of any of these files to other parts, by the names in `workload::roles`; `describe` says
+//! what a file holds.
 
 pub mod columns;
 mod compression;
 mod conversation;
+pub mod describe;
 mod json;
 mod json_text;
 mod parquet;
 mod plain;
 mod python;
-pub mod roles;
 mod row;
 mod rows;
 mod selection;
@@ -32,8 +33,8 @@ use crds::units::Seed;
 use workload_profiles::{
     Notice, Workload,
     workload::{
-        AcrossStages, ConversationUse, DataSet, DataSetFormat, LengthFilter, Load, OutputLength, Published,
-        RequestSource, RowContent,
+        AcrossStages, ConversationUse, DataSet, DataSetFormat, LengthFilter, Load, OutputLength, PromptColumn,
+        Published, RequestSource, RowContent, roles,
     },
 };
 
@@ -52,6 +53,8 @@ use sink::{RowSink as _, Sink};
 const MAX_BYTES: u64 = 4 << 30;
 /// The most bytes of a line, or of a row of an array: a prompt of two million tokens and the other columns.
 const MAX_ROW: usize = 64 << 20;
+/// The most rows where all are read: a thousand times those of MLPerf's largest data set.
+const MAX_ROWS: u64 = 20_000_000;
 /// The most bytes of memory for all prompts: 250 million token ids.
 const MAX_KEPT: usize = 1 << 30;
 
@@ -159,6 +162,11 @@ impl Default for Limits {
 /// The file cannot be read, a row lacks what is sent, or there are too few rows.
 pub fn read(workload: &Workload, seed: Seed) -> Result<Rows, DataSetError> {
     let RequestSource::DataSet(set) = &workload.requests else { return Ok(Rows::default()) };
+    let read = |set: &DataSet| read_set(set, workload, seed);
+    with_any_column(set, read).map(|it| it.0)
+}
+
+fn read_set(set: &DataSet, workload: &Workload, seed: Seed) -> Result<Rows, DataSetError> {
     let tokens = token_count(set, workload)?;
     let rules = rules(set, workload, seed, &tokens)?;
     let found = match open(set)? {
@@ -169,6 +177,32 @@ pub fn read(workload: &Workload, seed: Seed) -> Result<Rows, DataSetError> {
     Ok(found.rows)
 }
 
+/// Reads a data set; where it lacks the column of the prompts, and the profile names none, with another one that such columns have. Gives the
+/// name of that one too.
+fn with_any_column<T>(
+    set: &DataSet,
+    read: impl Fn(&DataSet) -> Result<T, DataSetError>,
+) -> Result<(T, Option<String>), DataSetError> {
+    let error = match read(set) {
+        Ok(found) => return Ok((found, None)),
+        Err(error) => error,
+    };
+    let RowContent::Prompt(prompt) = &set.row else { return Err(error) };
+    // A pipe can be read once.
+    let is_wrong = matches!(error, DataSetError::Wrong { .. });
+    if !set.any_column || !is_wrong || set.file.as_path().metadata().is_ok_and(|it| !it.is_file() && !it.is_dir()) {
+        return Err(error);
+    }
+    let names = columns::first_names(set.file.as_path(), set.format);
+    let other = roles::prompts(prompt.form).iter().find(|it| names.iter().any(|name| name == *it));
+    let Some(name) = other.filter(|it| **it != prompt.name).filter(|_| !names.contains(&prompt.name)) else {
+        return Err(error);
+    };
+    let row = RowContent::Prompt(PromptColumn { name: (*name).to_owned(), form: prompt.form });
+    let found = read(&DataSet { row, ..set.clone() })?;
+    Ok((found, Some((*name).to_owned())))
+}
+
 /// Reads the rows like [`read`], and then the rest of the file for its digest. What is wrong with the rest does not matter
 /// to the load: the file then has no digest, and a notice says why.
 ///
@@ -176,6 +210,16 @@ pub fn read(workload: &Workload, seed: Seed) -> Result<Rows, DataSetError> {
 /// As [`read`].
 pub fn read_with_digest(workload: &Workload, seed: Seed) -> Result<ReadDataSet, DataSetError> {
     let RequestSource::DataSet(set) = &workload.requests else { return Ok(ReadDataSet::default()) };
+    let read = |set: &DataSet| read_set_with_digest(set, workload, seed);
+    let (mut found, column) = with_any_column(set, read)?;
+    if let Some(name) = column {
+        let message = format!("the prompts are those of its column {name}; the profile names none");
+        found.notices.push(Notice { path: "data set".into(), message: format!("{}: {message}", set.file.shown()) });
+    }
+    Ok(found)
+}
+
+fn read_set_with_digest(set: &DataSet, workload: &Workload, seed: Seed) -> Result<ReadDataSet, DataSetError> {
     let tokens = token_count(set, workload)?;
     let rules = rules(set, workload, seed, &tokens)?;
     let path = set.file.as_path();

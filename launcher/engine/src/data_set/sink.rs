@@ -32,6 +32,11 @@ pub(super) trait RowSink {
     /// A column that is needed and that is not this one, which is the only one of the file.
     fn other_than(&self, only: &str) -> Option<String>;
 
+    /// The most rows that are taken; a file that states more before its rows is refused.
+    fn most_rows(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Whether labels are read where they are columns of the file.
     fn wants_labels(&self) -> bool {
         false

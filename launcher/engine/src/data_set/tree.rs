@@ -12,13 +12,9 @@ use serde::de::{
     value::{Error, MapDeserializer},
 };
 use serde_json::error::Category;
+use workload_profiles::workload::roles::{CHAT, TOKENS};
 
-use super::{
-    DataSetError,
-    columns::Label,
-    roles::{CHAT, TOKENS},
-    sink::RowSink,
-};
+use super::{DataSetError, columns::Label, sink::RowSink};
 use crate::lines::Bounded;
 
 /// The most bytes of memory for the values of a file.

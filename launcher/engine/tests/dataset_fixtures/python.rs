@@ -1,6 +1,6 @@
 //! Pickles and arrays, value by value.
 
-use std::{fs, path::Path, time::Instant};
+use std::{fs, path::Path};
 
 use python_data::{
     Cell, Problem, Table,
@@ -110,7 +110,7 @@ fn peak_memory() -> u64 {
 
 #[test]
 fn hostile_pickles_are_refused() {
-    let (mut refused, mut longest) = (0, 0);
+    let mut refused = 0;
     let before = peak_memory();
     for path in files("hostile-pickle") {
         let what = name(&path);
@@ -118,18 +118,13 @@ fn hostile_pickles_are_refused() {
             continue;
         }
         let bytes = fs::read(&path).unwrap();
-        let begin = Instant::now();
-        let read = read(&bytes);
-        longest = longest.max(begin.elapsed().as_millis());
-        let error = read.expect_err(what).to_string();
+        let error = read(&bytes).expect_err(what).to_string();
         assert!(error.len() < 300, "{what}: {error}");
         refused += 1;
     }
     let more = peak_memory() - before;
     assert!(more < 64 << 20, "{more}");
-    say(&format!(
-        "hostile-pickle: {refused} files refused, the slowest after {longest} ms, with {more} bytes of memory"
-    ));
+    say(&format!("hostile-pickle: {refused} files refused, with {more} bytes more of memory"));
 }
 
 /// Bytes are text in what is expected of arrays.

@@ -19,6 +19,7 @@ pub(super) fn read(section: Section) -> Option<RequestSource> {
     let file = file_source(&section, "file");
     let format = format(&section, file.as_ref().map(|it| it.file_name()));
     let row = row(&section);
+    let any_column = has_no_name(&section);
     let output = output(&section);
     let count = section.count("count", 1..=MAX_REQUESTS);
     let filter = section.section("filter").map(filter).unwrap_or_default();
@@ -39,6 +40,7 @@ pub(super) fn read(section: Section) -> Option<RequestSource> {
         file: file?,
         format: format?,
         row: row?,
+        any_column,
         output: output?,
         count,
         filter,
@@ -74,18 +76,28 @@ fn row(section: &Section) -> Option<RowContent> {
     if name == "prompt" { prompt(&holder).map(RowContent::Prompt) } else { conversation(&holder) }
 }
 
-/// The column of the prompts: its name, or the name and the form.
+/// Whether the row holds a prompt whose column has no name in the profile.
+fn has_no_name(section: &Section) -> bool {
+    let prompt = section.value("row").and_then(|it| it.get("prompt"));
+    prompt.is_some_and(|it| it.is_object() && it.get("name").is_none())
+}
+
+/// The column of the prompts: its name, the name and the form, or the form.
 fn prompt(holder: &Section) -> Option<PromptColumn> {
     if holder.value("prompt").is_some_and(serde_json::Value::is_string) {
         return column(holder, "prompt").map(|name| PromptColumn { name, form: PromptForm::Text });
     }
     let section = holder.section("prompt")?;
-    section.require("name", "write the name of the column");
     let forms = [("text", PromptForm::Text), ("tokenIds", PromptForm::TokenIds), ("messages", PromptForm::Messages)];
     let form = section.or_default("form", PromptForm::default(), |it, key| it.choice(key, &forms));
-    let name = column(&section, "name");
+    // Without a name it is one of those that columns of this form usually have.
+    let name = section.value("name").is_some().then(|| column(&section, "name"));
     section.finish();
-    Some(PromptColumn { name: name?, form: form? })
+    let prompt = PromptColumn::from_form(form?);
+    match name {
+        None => Some(prompt),
+        Some(name) => Some(PromptColumn { name: name?, ..prompt }),
+    }
 }
 
 fn conversation(holder: &Section) -> Option<RowContent> {

@@ -74,6 +74,10 @@ fn read_file(sink: &mut impl RowSink, file: File) -> Result<(), Problem> {
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&file)?;
     let schema = metadata.file_metadata().schema();
     let columns: Vec<&str> = schema.get_fields().iter().map(|it| it.name()).collect();
+    let (rows, most) = (metadata.file_metadata().num_rows(), sink.most_rows());
+    if u64::try_from(rows).is_ok_and(|it| it > most) {
+        return Err(Problem::Refused(format!("states {rows} rows; at most {most} are read: give a part of it")));
+    }
     let mut wanted = sink.choose(&columns, true).map_err(Problem::Refused)?;
     let chosen: Vec<&str> = wanted.iter().filter_map(|it| columns.get(*it).copied()).collect();
     // The labels of the rows are columns of the file, where pandas saved them.

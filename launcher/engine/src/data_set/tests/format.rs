@@ -299,6 +299,20 @@ fn a_parquet_file_with_a_hostile_schema_is_refused() {
     assert!(read_set(&set, &nested(64), Limits::default()).unwrap_err().contains("has no t; it has a"));
 }
 
+#[test]
+fn a_parquet_file_that_states_a_billion_rows_is_refused_or_has_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.parquet");
+    fs::write(&path, parquet(&[], &[group(1, true), column(0)], 1_000_000_000, &[])).unwrap();
+    let error = describe::describe(&path, &TokenCount::Words).unwrap_err().to_string();
+    assert!(error.contains("states 1000000000 rows; at most 20000000 are read"), "{error}");
+    let error = columns::read_columns(&path, &[&["t"]], |_| Ok(())).unwrap_err().to_string();
+    assert!(error.contains("states 1000000000 rows"), "{error}");
+    let set = texts(path.to_str().unwrap(), DataSetFormat::Parquet, "t");
+    let error = read(&super::workload_of(&set), Seed(1)).unwrap_err().to_string();
+    assert!(error.contains("has 0 rows"), "{error}");
+}
+
 /// A file with one row, which names a value of `length` bytes `times` times.
 fn repeated_value(length: usize, times: u64) -> Vec<u8> {
     let dictionary = [(length as u32).to_le_bytes().to_vec(), vec![b'a'; length]].concat();
@@ -402,4 +416,41 @@ proptest! {
         let bytes = fs::read(format!("{FIXTURES}/{name}")).unwrap();
         survives(&texts(&name, DataSetFormat::Parquet, "output"), &mutated(bytes, cut, &changes))?;
     }
+}
+
+#[test]
+fn a_column_that_the_profile_does_not_name_is_found_by_its_usual_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    std::fs::write(&path, "{\"x\":1,\"input_tokens\":[5,6]}\n").unwrap();
+    let set = DataSet::new(path, DataSetFormat::Jsonl, PromptColumn::from_form(PromptForm::TokenIds), 9, 1);
+    let error = read(&super::workload_of(&set), Seed(1)).unwrap_err().to_string();
+    assert!(error.contains("has no tok_input; it has x, input_tokens"), "{error}");
+    let any = super::workload_of(&DataSet { any_column: true, ..set });
+    let found = read_with_digest(&any, Seed(1)).unwrap();
+    assert_eq!(found.rows.ids(0), [5, 6]);
+    assert!(found.notices[0].message.contains("its column input_tokens"), "{:?}", found.notices);
+}
+
+/// Files of Python, as the prompts of a workload.
+#[test]
+fn pickles_and_arrays_are_prompts() {
+    let fixture = |name: &str| {
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset-fixtures").join(name)
+    };
+    let ids = || PromptColumn::from_form(PromptForm::TokenIds);
+    let set = DataSet::new(fixture("pickle/filtered.pandas13.p4.pkl"), DataSetFormat::Pickle, ids(), 9, 4);
+    let found = read_with_digest(&super::workload_of(&set), Seed(1)).unwrap();
+    assert_eq!(found.rows.ids(0), [89218, 101035, 58399, 81086, 3906, 86867, 44943, 107892, 29871]);
+    assert_eq!((found.notices.len(), found.file.unwrap().sha256.map(|it| it.len())), (0, Some(64)));
+    // The content counts, and a notice says so.
+    let set = DataSet { format: DataSetFormat::Json, ..set };
+    let found = read_with_digest(&super::workload_of(&set), Seed(1)).unwrap();
+    assert!(found.notices[0].message.contains("it is given as JSON, and is read as a pickle"), "{:?}", found.notices);
+    let set = DataSet { any_column: true, ..DataSet::new(fixture("npy"), DataSetFormat::Npy, ids(), 9, 5) };
+    assert_eq!(read(&super::workload_of(&set), Seed(1)).unwrap().ids(1), [45137, 33605, 85299]);
+    let set = DataSet::new(fixture("hostile-pickle/os_system_proto0.pkl"), DataSetFormat::Pickle, ids(), 9, 1);
+    let error = read(&super::workload_of(&set), Seed(1)).unwrap_err();
+    assert!(error.to_string().contains("names os.system"), "{error}");
+    assert!(!error.without_words().unwrap().contains("os.system"));
 }

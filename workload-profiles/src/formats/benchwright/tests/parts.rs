@@ -39,6 +39,14 @@ fn a_data_set_has_short_forms() {
     expected.count = None;
     let keys = "file: /d/a.csv.gz, row: {prompt: question}, output: 64";
     assert_eq!(requests(&format!("dataSet: {{{keys}}}")), RequestSource::DataSet(expected));
+    // Without a name the column is a usual one.
+    let RequestSource::DataSet(set) =
+        requests("dataSet: {file: /d/a.pkl, row: {prompt: {form: tokenIds}}, output: unbounded}")
+    else {
+        panic!("no data set")
+    };
+    assert_eq!((set.row, set.any_column), (RowContent::Prompt(PromptColumn::from_form(PromptForm::TokenIds)), true));
+    assert_eq!(set.format, DataSetFormat::Pickle);
     check_request_error(
         "dataSet: {file: /d/a.bin, row: {prompt: question}, output: answer}",
         "dataSet.format: is missing; write json, jsonl, csv, parquet, text, pickle or npy; the name of the file does not end with one\n\

@@ -98,6 +98,7 @@ fn rows(section: Section, file: FileSource, format: DataSetFormat, columns: &Col
         file,
         format,
         row: RowContent::Prompt(prompt?),
+        any_column: false,
         output,
         count: None,
         filter: LengthFilter::default(),

@@ -111,6 +111,7 @@ pub(super) fn read(section: &Section, known: Known, api: Api) -> Option<RequestS
         file,
         format,
         row: known.row(api),
+        any_column: false,
         output: known.output(api),
         count: None,
         filter,

@@ -120,7 +120,8 @@ fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64)
         section.problem("path", format!("is {found}, whose format the name does not tell; {remedy}"));
     }
     let prompt = prompt_column(section, api);
-    Some(DataSet::new(path?, format?, prompt?, tokens?.max, count))
+    let any_column = section.value("column").is_none();
+    Some(DataSet { any_column, ..DataSet::new(path?, format?, prompt?, tokens?.max, count) })
 }
 
 /// The column of the prompts. The default is the column of token ids in MLPerf's data sets, or that of texts for a chat, which

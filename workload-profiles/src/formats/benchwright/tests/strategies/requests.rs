@@ -79,8 +79,15 @@ fn some_conversations() -> BoxedStrategy<RequestSource> {
 }
 
 fn some_data_set() -> BoxedStrategy<RequestSource> {
-    let formats =
-        [DataSetFormat::Json, DataSetFormat::Jsonl, DataSetFormat::Csv, DataSetFormat::Parquet, DataSetFormat::Text];
+    let formats = [
+        DataSetFormat::Json,
+        DataSetFormat::Jsonl,
+        DataSetFormat::Csv,
+        DataSetFormat::Parquet,
+        DataSetFormat::Text,
+        DataSetFormat::Pickle,
+        DataSetFormat::Npy,
+    ];
     let forms = select(vec![PromptForm::Text, PromptForm::TokenIds, PromptForm::Messages]);
     let uses = [
         ConversationUse::FirstTurn,
@@ -113,6 +120,7 @@ fn some_data_set() -> BoxedStrategy<RequestSource> {
                     file,
                     format,
                     row,
+                    any_column: false,
                     output,
                     count,
                     filter: LengthFilter { min_input, max_input, min_output, max_output, max_total, min_turns },

@@ -1,5 +1,7 @@
 //! What the columns of data sets are called, by what they hold. Of several names the first that a file has counts.
 
+use super::PromptForm;
+
 /// Prompts as token ids.
 pub const TOKENS: &[&str] =
     &["tok_input", "input_token_ids", "input_tokens", "tokenized_input", "input_ids", "prompt_token_ids"];
@@ -11,3 +13,12 @@ pub const EXPECTED: &[&str] = &["output", "gt_output", "ground_truth", "target",
 pub const CHAT: &[&str] = &["messages", "conversations"];
 /// The length of an answer in tokens.
 pub const OUTPUT_LENGTH: &[&str] = &["max_tokens", "output_len", "tok_output_length"];
+
+/// The names of a column of prompts in this form.
+pub fn prompts(form: PromptForm) -> &'static [&'static str] {
+    match form {
+        PromptForm::Text => TEXT,
+        PromptForm::TokenIds => TOKENS,
+        PromptForm::Messages => CHAT,
+    }
+}
