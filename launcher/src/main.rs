@@ -17,8 +17,8 @@ use clap::{Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use commands::bench;
 use commands::{
-    accuracy, archive, compare, index, mlperf, page, plan, plot, profiles, prune, render, run, show, sim, submission,
-    sut, validate,
+    accuracy, archive, compare, dataset, index, mlperf, page, plan, plot, profiles, prune, render, run, show, sim,
+    submission, sut, validate,
 };
 use crds::wording::with_causes;
 use launcher::console::{self, PrintError};
@@ -50,6 +50,8 @@ enum Command {
     Render(render::RenderArgs),
     /// Print what the LoadGen tests of a BenchmarkRun will issue; sends no request
     Plan(plan::PlanArgs),
+    /// Describe a data set: its columns, what they hold and how long, and which benchmark and profile it fits
+    Dataset(dataset::DatasetArgs),
     /// List the profiles that ship, or print one of them
     Profiles(profiles::ProfilesArgs),
     /// Print a file of a results folder; by default its Markdown report
@@ -120,6 +122,7 @@ fn main() -> ExitCode {
         Command::Sim(args) => sim::run(args).map(|()| 0).map_err(anyhow::Error::from),
         Command::Render(args) => render::run(&args).map(|()| 0),
         Command::Plan(args) => plan::run(&args).map(|()| 0),
+        Command::Dataset(args) => dataset::run(&args).map(|()| 0),
         Command::Profiles(args) => profiles::run(&args).map(|()| 0),
         Command::Show(args) => show::run(&args).map(|()| 0),
         Command::Page(args) => page::run(&args).map(|()| 0),

@@ -15,6 +15,8 @@ mod chromium;
 mod common;
 #[path = "cli/compare.rs"]
 mod compare;
+#[path = "cli/dataset.rs"]
+mod dataset;
 #[path = "cli/identity.rs"]
 mod identity;
 #[path = "cli/index_page.rs"]

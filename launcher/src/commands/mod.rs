@@ -5,6 +5,7 @@ pub(crate) mod archive;
 #[cfg(target_os = "linux")]
 pub(crate) mod bench;
 pub(crate) mod compare;
+pub(crate) mod dataset;
 pub(crate) mod index;
 mod input_args;
 pub(crate) mod mlperf;
