@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
 mod columns;
+mod mmlu;
 mod python;
 
 use std::{
