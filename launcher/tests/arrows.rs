@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 26] = [
+const ARROWS: [(&str, &[&str]); 27] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("policy", &["crds", "workload-profiles"]),
@@ -18,13 +18,14 @@ const ARROWS: [(&str, &[&str]); 26] = [
     ("kubectl-benchwright", &["archive", "compare-command", "crds", "junit", "report"]),
     ("accuracy", &[]),
     ("archive", &["crds"]),
+    ("chat-template", &[]),
     ("clock", &[]),
     ("loadgen", &["crds", "workload-profiles"]),
     ("tokenizer", &[]),
     ("python-data", &[]),
     ("statistics", &[]),
     ("charts", &[]),
-    ("engine", &["clock", "crds", "loadgen", "python-data", "tokenizer", "workload-profiles"]),
+    ("engine", &["chat-template", "clock", "crds", "loadgen", "python-data", "tokenizer", "workload-profiles"]),
     ("analysis", &["crds", "engine", "loadgen", "statistics", "workload-profiles"]),
     ("server-metrics", &["clock", "crds", "engine"]),
     ("junit", &["crds"]),
@@ -62,9 +63,10 @@ const ARROWS: [(&str, &[&str]); 26] = [
 ];
 
 /// Crates whose functions take values and return values, down to the last dependency.
-const PURE: [&str; 10] = [
+const PURE: [&str; 11] = [
     "accuracy",
     "charts",
+    "chat-template",
     "crds",
     "junit",
     "policy",

@@ -5,7 +5,8 @@
 //! process meanwhile.
 //!
 //! The modules form layers; each may use those before it: `record`, `latency_origin`, `histogram`, `inter_token_times`,
-//! `schedule`, `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`, `token_count`; `window`, `data_set`, `trace`, `recorded`,
+//! `schedule`, `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`, `model_folder`,
+//! `token_count`; `window`, `data_set`, `trace`, `recorded`,
 //! `vitals`; `client`; `requests`; `sessions`; `prompt_files`, `recorder`; `issue`.
 
 pub mod client;
@@ -17,6 +18,7 @@ pub mod inter_token_times;
 pub mod issue;
 pub mod latency_origin;
 mod lines;
+pub mod model_folder;
 pub mod prompt_files;
 pub mod record;
 pub mod recorded;

@@ -14,6 +14,19 @@ use crate::{
 
 /// The name that models are published with.
 const FILE_NAME: &str = "tokenizer.json";
+/// Other files with a vocabulary, which are not read, and what has the same content.
+const OTHERS: [(&str, &str); 4] = [
+    (
+        "tokenizer.model",
+        "is of SentencePiece; `AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)` of transformers writes tokenizer.json",
+    ),
+    ("tekken.json", "is of Mistral's own library; take the tokenizer.json of a copy of the model for transformers"),
+    ("tiktoken.model", "is of tiktoken; take the tokenizer.json of a copy of the model for transformers"),
+    (
+        "vocab.json",
+        "is a part of a slow tokenizer; `AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)` of transformers writes tokenizer.json",
+    ),
+];
 /// The most bytes that are read: several times the largest that is published.
 const MAX_BYTES: u64 = 128 << 20;
 
@@ -23,6 +36,9 @@ pub enum TokenizerFileError {
     /// The file cannot be read.
     #[error("cannot read the tokenizer {path}: {cause}; give the tokenizer.json of the model, or the folder that holds it", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
+    /// The folder has a tokenizer in another form.
+    #[error("{folder} has no {FILE_NAME}; its {name} {remedy}", folder = folder.display())]
+    OtherForm { folder: PathBuf, name: &'static str, remedy: &'static str },
     /// The file is no tokenizer.
     #[error("the tokenizer {path} {cause}", path = path.display())]
     Wrong { path: PathBuf, cause: TokenizerError },
@@ -35,7 +51,7 @@ impl TokenizerFileError {
             TokenizerFileError::Wrong { path, cause: _ } => {
                 Some(format!("the tokenizer {} cannot be used as the tokenizer.json of a model", path.display()))
             }
-            TokenizerFileError::Read { .. } => None,
+            TokenizerFileError::Read { .. } | TokenizerFileError::OtherForm { .. } => None,
         }
     }
 }
@@ -43,8 +59,14 @@ impl TokenizerFileError {
 /// Reads a tokenizer, and the digest of its file. `path` is a `tokenizer.json`, or a folder that holds one.
 ///
 /// # Errors
-/// The file cannot be read, has more than 128 MiB, or holds no tokenizer.
+/// The file cannot be read, has more than 128 MiB, or holds no tokenizer; the folder has a tokenizer in another form.
 pub fn read(path: &Path) -> Result<(Tokenizer, FileDigest), TokenizerFileError> {
+    if path.is_dir()
+        && !path.join(FILE_NAME).exists()
+        && let Some((name, remedy)) = OTHERS.iter().find(|(name, _)| path.join(name).exists())
+    {
+        return Err(TokenizerFileError::OtherForm { folder: path.to_owned(), name, remedy });
+    }
     let path = if path.is_dir() { path.join(FILE_NAME) } else { path.to_owned() };
     let wrong = |cause| TokenizerFileError::Wrong { path: path.clone(), cause };
     let (json, digest) = digested(&path).map_err(|cause| TokenizerFileError::Read { path: path.clone(), cause })?;
@@ -90,6 +112,10 @@ mod tests {
         check(Path::new("/dev/zero"), ["/dev/zero: it is a character device", remedy]);
         let file = folder.path().join("a.json");
         fs::write(&file, "{}").unwrap();
+        for (name, remedy) in [("tekken.json", "for transformers"), ("tokenizer.model", "save_pretrained(FOLDER)")] {
+            fs::write(folder.path().join(name), "x").unwrap();
+            check(folder.path(), [&format!("has no tokenizer.json; its {name} is of"), remedy]);
+        }
         check(&file, ["a.json is not the tokenizer.json of a model", "give the file of this name"]);
     }
 }

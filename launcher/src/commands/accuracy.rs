@@ -17,11 +17,11 @@ use anyhow::{Context as _, anyhow};
 use clap::Args;
 use engine::{
     file_digest::{DigestReader, FileDigest},
-    tokenizer_file, user_file,
+    model_folder, user_file,
 };
 use launcher::{
     console,
-    scoring::{Decoder, cleans_up, expected, tables},
+    scoring::{Decoder, expected, tables},
 };
 use loadgen::logs::accuracy_log::{self, AccuracyEntry, ReadError};
 use report::write_whole;
@@ -80,8 +80,8 @@ fn element(name: &str) -> Result<Element, String> {
 pub(crate) fn run(args: &AccuracyArgs) -> anyhow::Result<u8> {
     let Named { benchmark, high_accuracy } = args.benchmark;
     let log = log_of(&args.path)?;
-    let (tokenizer, tokenizer_file) = tokenizer_file::read(&args.tokenizer)?;
-    let cleans = cleans_up(&args.tokenizer)?;
+    let model = model_folder::read(&args.tokenizer)?;
+    let cleans = model.cleans_up();
     let punkt = args.punkt.as_deref().map(|it| tables(it, "--punkt")).transpose()?;
     let (expected, data_set) = expected(&args.data_set, benchmark, None)?;
     let scorer = Scorer {
@@ -93,13 +93,8 @@ pub(crate) fn run(args: &AccuracyArgs) -> anyhow::Result<u8> {
     };
     let beside = || log.parent().unwrap_or(Path::new(".")).to_owned();
     let folder = args.output.clone().unwrap_or_else(beside);
-    let scored = score(&scorer, &log, &Decoder::new(&tokenizer, cleans == Some(true)), &folder)?;
-    if cleans.is_none() {
-        console::say(format_args!(
-            "benchwright: {} has no tokenizer_config.json, so spaces are not cleaned up after decoding, as Llama 3's are",
-            args.tokenizer.display()
-        ));
-    }
+    let scored = score(&scorer, &log, &Decoder::new(&model.tokenizer, cleans), &folder)?;
+    model.warnings.iter().for_each(|it| console::say(format_args!("benchwright: {it}")));
     let gate = gate::judge(
         &scored.outcome,
         benchmark.limits(args.high_accuracy || high_accuracy),
@@ -109,9 +104,9 @@ pub(crate) fn run(args: &AccuracyArgs) -> anyhow::Result<u8> {
     let provenance = Provenance {
         log_sha256: scored.log.sha256.unwrap_or_default(),
         ids: "as they stand in the accuracy log".into(),
-        tokenizer_sha256: tokenizer_file.sha256,
+        tokenizer_sha256: model.digest.sha256,
         data_set_sha256: data_set.sha256,
-        clean_up: cleans == Some(true),
+        clean_up: cleans,
         punkt: punkt.is_some(),
         version: env!("CARGO_PKG_VERSION").into(),
     };

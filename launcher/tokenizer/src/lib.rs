@@ -3,7 +3,11 @@
 //! It wraps the crate `tokenizers` without its C parts. Counts are without the special tokens that a server adds around a prompt.
 //! Truncation and padding, which a `tokenizer.json` may ask for, are off: a count is that of the whole text.
 
+mod config;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+pub use config::{ConfigError, TokenizerConfig};
 
 /// A text that every tokenizer of a language model encodes.
 const SAMPLE: &str = "The sea is wide, and 12 ships are on it.";
@@ -66,7 +70,7 @@ impl Tokenizer {
     /// # Errors
     /// The tokenizer has no token for a part of the text.
     pub fn count(&self, text: &str) -> Result<usize, TokenizerError> {
-        self.encoded(text).map(|it| it.len())
+        self.encoded(text, false).map(|it| it.len())
     }
 
     /// The token ids of a text, without special tokens.
@@ -74,11 +78,25 @@ impl Tokenizer {
     /// # Errors
     /// The tokenizer has no token for a part of the text.
     pub fn ids(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
-        self.encoded(text).map(|it| it.get_ids().to_vec())
+        self.encoded(text, false).map(|it| it.get_ids().to_vec())
     }
 
-    fn encoded(&self, text: &str) -> Result<tokenizers::Encoding, TokenizerError> {
-        let encoded = caught(|| self.inner.encode_fast(text, false));
+    /// The token ids of a text, with the special tokens that the post-processor of the file puts around it, as transformers does by
+    /// default. The text of a rendered chat has its own, and takes [`Tokenizer::ids`].
+    ///
+    /// # Errors
+    /// The tokenizer has no token for a part of the text.
+    pub fn ids_with_special(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
+        self.encoded(text, true).map(|it| it.get_ids().to_vec())
+    }
+
+    /// The id of a token, special and added ones included; `None`: there is no such token.
+    pub fn id_of(&self, token: &str) -> Option<u32> {
+        self.inner.token_to_id(token)
+    }
+
+    fn encoded(&self, text: &str, with_special: bool) -> Result<tokenizers::Encoding, TokenizerError> {
+        let encoded = caught(|| self.inner.encode_fast(text, with_special));
         encoded.map_err(|reason| TokenizerError::Encode { reason })
     }
 

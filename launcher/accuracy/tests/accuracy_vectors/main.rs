@@ -12,6 +12,7 @@
 mod answers;
 mod mmlu;
 mod runs;
+mod templates;
 mod texts;
 
 use std::{
@@ -51,7 +52,8 @@ fn say(text: &str) {
 #[test]
 fn the_folder_has_vectors() {
     let Folder { path, .. } = folder();
-    let names = ["porter_nltk.tsv", "rouge_pairs.json", "answer_extraction.json", "mmlu.json", "e2e"];
+    let names =
+        ["porter_nltk.tsv", "rouge_pairs.json", "answer_extraction.json", "mmlu.json", "chat_templates.json", "e2e"];
     assert!(names.iter().any(|it| path.join(it).exists()), "{} has none of {names:?}", path.display());
 }
 

@@ -17,21 +17,21 @@ use accuracy::{
 use loadgen::logs::accuracy_log::{self, ReadError};
 use python_data::{Cell, pickle::Pickle};
 use serde_json::Value;
-use tokenizer::Tokenizer;
+use tokenizer::{Tokenizer, TokenizerConfig};
 
 use crate::{bytes_of, folder, json_of, list, punkt_for, say, string, text_of};
 
 /// A tokenizer of the vectors, with whether its texts are cleaned up.
-struct Decoder {
-    tokenizer: Tokenizer,
+pub(crate) struct Decoder {
+    pub(crate) tokenizer: Tokenizer,
     cleans: bool,
 }
 
 impl Decoder {
-    fn read(name: &str) -> Option<Decoder> {
+    pub(crate) fn read(name: &str) -> Option<Decoder> {
         let json = text_of(&format!("tokenizers/{name}/tokenizer.json"))?;
-        let config = json_of(&format!("tokenizers/{name}/tokenizer_config.json"))?;
-        let cleans = config["clean_up_tokenization_spaces"].as_bool().unwrap_or_default();
+        let config = text_of(&format!("tokenizers/{name}/tokenizer_config.json"))?;
+        let cleans = TokenizerConfig::parse(config.as_bytes()).unwrap().cleans_up;
         Some(Decoder { tokenizer: Tokenizer::parse(json.as_bytes()).unwrap(), cleans })
     }
 
@@ -134,7 +134,7 @@ fn assert_figures_without_tables(outcome: &Outcome, file: &str) {
     assert_eq!(missing, ["rougeLsum", "gen_len"]);
 }
 
-fn ids_of(value: &Value) -> Vec<u32> {
+pub(crate) fn ids_of(value: &Value) -> Vec<u32> {
     value.as_array().unwrap().iter().map(|it| it.as_u64().unwrap() as u32).collect()
 }
 
