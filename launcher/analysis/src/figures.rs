@@ -9,7 +9,7 @@ pub use engine::latency_origin::LatencyOrigin;
 use engine::{
     histogram::TimeHistogram,
     record::{Cause, Limit, RequestOutcome},
-    recorder::{CauseTally, SetAside, StageTally},
+    recorder::{Breakdown, CauseTally, SetAside, StageTally},
     window::WindowPart,
 };
 
@@ -104,6 +104,8 @@ pub struct Figures {
     pub send_lag: Option<Distribution<Duration>>,
     /// How long requests that were sent waited for room; `None` where the load does not bound how many are under way.
     pub permit_wait: Option<Distribution<Duration>>,
+    /// Where the time of the requests that succeeded went; `None` where there are none whose steps are known.
+    pub steps: Option<StepTimes>,
     /// Prompt lengths by the server's usage, in tokens.
     pub isl: Option<Distribution<f64>>,
     /// Output lengths, in tokens.
@@ -143,6 +145,54 @@ pub struct Figures {
     pub coalesced_reads: u64,
     /// Of these, reads that the launcher may have been late for.
     pub late_reads: u64,
+}
+
+/// Where the time of requests went, step by step. Queue, send, first byte and tokens follow each other, and the sum of their means is that of
+/// the latencies from scheduled. Build and parse are work of the launcher beside them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepTimes {
+    /// From scheduled to the first byte that was handed to the socket.
+    pub queue: Distribution<Duration>,
+    /// Making the request, before it is due unless it is late.
+    pub build: Distribution<Duration>,
+    /// From the first to the last byte of the request.
+    pub send: Distribution<Duration>,
+    /// From the last byte of the request to the head of the answer.
+    pub first_byte: Distribution<Duration>,
+    /// From the head of the answer to its last token.
+    pub tokens: Distribution<Duration>,
+    /// From when bytes of the answer left the socket until they were interpreted, over the whole answer.
+    pub parse: Distribution<Duration>,
+}
+
+impl StepTimes {
+    fn new(breakdown: &Breakdown) -> Option<StepTimes> {
+        Some(StepTimes {
+            queue: Distribution::of_times(&breakdown.queue)?,
+            build: Distribution::of_times(&breakdown.build)?,
+            send: Distribution::of_times(&breakdown.send)?,
+            first_byte: Distribution::of_times(&breakdown.first_byte)?,
+            tokens: Distribution::of_times(&breakdown.tokens)?,
+            parse: Distribution::of_times(&breakdown.parse)?,
+        })
+    }
+
+    /// The steps by their names, in order, each with whether it is a part of the latency.
+    pub fn named(&self) -> [(&'static str, Distribution<Duration>, bool); 6] {
+        [
+            ("queue", self.queue, true),
+            ("build", self.build, false),
+            ("send", self.send, true),
+            ("first byte", self.first_byte, true),
+            ("tokens", self.tokens, true),
+            ("parse", self.parse, false),
+        ]
+    }
+
+    /// The mean latency from scheduled, which the steps come to.
+    pub fn mean_latency(&self) -> Duration {
+        self.queue.mean + self.send.mean + self.first_byte.mean + self.tokens.mean
+    }
 }
 
 /// Prompt tokens that the server had in its prefix cache, of requests that succeeded.
@@ -236,6 +286,7 @@ impl Figures {
             ntpot: timings.ntpot,
             send_lag: timings.send_lag,
             permit_wait: timings.permit_wait,
+            steps: StepTimes::new(&tally.breakdown),
             isl,
             osl: timings.osl,
             input_tokens,

@@ -44,7 +44,7 @@ pub use contamination::{Contamination, Exposure, WarmUp, WarmUpPrompts};
 pub use cost::CostFigures;
 pub use distribution::Distribution;
 pub use distribution_function::{DistributionFunction, DistributionFunctions};
-pub use figures::{CachedPrompts, Figures, GoodputFigures, LatencyOrigin, Throughput, TokenCount};
+pub use figures::{CachedPrompts, Figures, GoodputFigures, LatencyOrigin, StepTimes, Throughput, TokenCount};
 pub use identity::TargetIdentity;
 pub use interactivity::Interactivity;
 pub use itl_heat::ItlHeat;

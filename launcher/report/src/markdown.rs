@@ -37,6 +37,7 @@ pub fn render(report: &Report<'_>) -> String {
     stages(report.analysis, &mut page);
     classes(report.analysis, &mut page);
     figures(report.analysis, &mut page);
+    steps(report.analysis, &mut page);
     speed(report, &mut page);
     sureness(report.analysis, &mut page);
     sessions(report.analysis, &mut page);
@@ -205,6 +206,23 @@ fn figures(analysis: &Analysis, page: &mut Page) {
     let rows =
         counts.into_iter().chain(further).chain(rates(analysis)).map(|(name, value)| vec![name.to_owned(), value]);
     page.table(&["", ""], NUMBERS, rows);
+}
+
+fn steps(analysis: &Analysis, page: &mut Page) {
+    let Some(steps) = &analysis.all.steps else { return };
+    page.heading("Where the time went");
+    page.line(
+        "Of requests that succeeded. Queue, send, first byte and tokens follow each other: their means come to that of the latency from scheduled. Build and parse are the launcher's own work beside them: a request is made before it is due, unless it is late, and bytes are interpreted while the next ones are on their way.\n",
+    );
+    let latency = steps.mean_latency().as_secs_f64();
+    let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "max", "count", "share of the latency"];
+    let rows = steps.named().map(|(name, times, is_part)| {
+        let mut row = distribution(name.into(), &times.map(time));
+        let share = Some(times.mean.as_secs_f64() / latency).filter(|it| is_part && it.is_finite());
+        row.push(optional(share, percent));
+        row
+    });
+    page.figures(&header, rows);
 }
 
 fn distribution(name: String, it: &Distribution<String>) -> Vec<String> {

@@ -58,6 +58,14 @@ pub struct Exchange {
     pub first_output: Option<FirstOutput>,
     /// The session of the request; `None`: it belongs to none.
     pub session: Option<Arc<SessionLink>>,
+    /// When the last byte of the request was handed to the socket.
+    pub written: Option<Duration>,
+    /// When the head of the answer was there: the read that brought its end.
+    pub head: Option<Duration>,
+    /// How long bytes of the answer waited to be interpreted, and were interpreted, since they left the socket.
+    pub parse: Duration,
+    /// Until when that was counted.
+    parsed: Duration,
     sent: Option<Duration>,
     timestamps: Option<Arc<IoTimestamps>>,
 }
@@ -78,6 +86,12 @@ impl Exchange {
     fn bytes(&mut self, bytes: &[u8], at: Duration, read: u64) {
         let before = self.answer.coalesced_reads;
         self.answer.bytes(bytes, at, read);
+        if let Some(timestamps) = &self.timestamps {
+            // One read may bring several pieces: each counts from the end of the one before it.
+            let now = timestamps.now();
+            self.parse += now.saturating_sub(at.max(self.parsed));
+            self.parsed = now;
+        }
         let coalesced = self.answer.coalesced_reads - before;
         if coalesced > 0 && receive::was_late(at) {
             self.late_reads += coalesced;
@@ -93,6 +107,7 @@ impl Exchange {
     /// Copies the send time: the connection may go on to other requests.
     fn let_go(&mut self) {
         self.sent = self.sent();
+        self.written = self.timestamps.as_ref().and_then(|it| it.written());
         self.timestamps = None;
     }
 }
@@ -229,6 +244,7 @@ impl Client {
     async fn read(&self, begun: Begun, streaming: bool, exchange: &mut Exchange) -> Result<bool, Failure> {
         let Begun { mut connection, head } = begun;
         self.response_seen.note(head.status);
+        exchange.head = Some(connection.last_read().0);
         exchange.answer.head(head.status, head.content_type.as_deref(), streaming);
         if let Some(coding) = &head.content_encoding {
             exchange.answer.coded(coding);

@@ -143,6 +143,7 @@ impl Http2Stream {
             self.timestamps.record_write();
             let (head, mut body) = self.sender.send_request(with_authority(request, &self.scheme), false)?;
             body.send_data(request.body().clone(), true)?;
+            self.timestamps.record_written();
             head.await
         };
         let (head, body) = answer.await.map_err(SendFailure::from_http2)?.into_parts();

@@ -146,6 +146,8 @@ pub(super) struct IoTimestamps {
     clock: Clock,
     /// Nanoseconds of the first write since the last reset, plus one; 0 if there was none.
     sent: AtomicU64,
+    /// Nanoseconds, plus one, of when the last byte of the request was handed over; 0 if it has not been.
+    written: AtomicU64,
     /// Nanoseconds of the last read that returned bytes.
     read_at: AtomicU64,
     /// Reads that returned bytes.
@@ -154,17 +156,29 @@ pub(super) struct IoTimestamps {
 
 impl IoTimestamps {
     pub(super) fn new(clock: Clock) -> Arc<IoTimestamps> {
-        Arc::new(IoTimestamps { clock, sent: AtomicU64::new(0), read_at: AtomicU64::new(0), reads: AtomicU64::new(0) })
+        let zero = || AtomicU64::new(0);
+        Arc::new(IoTimestamps { clock, sent: zero(), written: zero(), read_at: zero(), reads: zero() })
     }
 
     /// Called before each request.
     pub(super) fn reset(&self) {
         self.sent.store(0, Ordering::Relaxed);
+        self.written.store(0, Ordering::Relaxed);
     }
 
     /// When the first byte of the request was handed to the socket.
     pub(super) fn sent(&self) -> Option<Duration> {
         self.sent.load(Ordering::Relaxed).checked_sub(1).map(Duration::from_nanos)
+    }
+
+    /// When the last byte of the request was handed to the socket.
+    pub(super) fn written(&self) -> Option<Duration> {
+        self.written.load(Ordering::Relaxed).checked_sub(1).map(Duration::from_nanos)
+    }
+
+    /// The time on the clock of the timestamps.
+    pub(super) fn now(&self) -> Duration {
+        self.clock.now()
     }
 
     /// When bytes last arrived, and the number of that read.
@@ -181,6 +195,11 @@ impl IoTimestamps {
         if self.sent.load(Ordering::Relaxed) == 0 {
             self.sent.store(self.nanos() + 1, Ordering::Relaxed);
         }
+    }
+
+    /// Notes that the whole request was handed over.
+    pub(super) fn record_written(&self) {
+        self.written.store(self.nanos() + 1, Ordering::Relaxed);
     }
 
     fn record_read(&self) {

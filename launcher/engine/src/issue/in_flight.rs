@@ -19,7 +19,7 @@ use super::{
 use crate::{
     client::{Exchange, Failure, SessionLink},
     record::{RequestOutcome, RequestRecord, Turn},
-    recorder::{KeptOutput, WireTally},
+    recorder::{KeptOutput, Steps, WireTally},
     requests::RequestedLengths,
     sessions::Answer,
     stop::{StopReason, StopState},
@@ -72,6 +72,8 @@ struct InFlightRequest {
     class: Option<u16>,
     due: Due,
     requested: RequestedLengths,
+    /// How long it took to make it.
+    build: Duration,
     exchange: Exchange,
     /// Boxed: requests that belong to no session would otherwise reserve memory for it.
     turn: Option<Box<TurnOfSession>>,
@@ -181,9 +183,10 @@ impl InFlightRequest {
         due: Due,
         prepared: &Prepared,
     ) -> InFlightRequest {
-        let Prepared { number, class, requested, .. } = *prepared;
+        let Prepared { number, class, requested, build, .. } = *prepared;
         let exchange = Exchange::default();
-        InFlightRequest { context, kind, stage, number, class, due, requested, exchange, turn: None, has_ended: false }
+        let (turn, has_ended) = (None, false);
+        InFlightRequest { context, kind, stage, number, class, due, requested, build, exchange, turn, has_ended }
     }
 
     /// Sends the request, reads its answer and records the result. Returns `true` if it never reached a socket, or if the target itself
@@ -303,6 +306,7 @@ impl InFlightRequest {
             first_event_tokens: answer.first_event_tokens(),
             set_aside,
             in_one_piece: answer.in_one_piece,
+            steps: Steps { build: self.build, written: exchange.written, head: exchange.head, parse: exchange.parse },
         };
         (record, wire)
     }

@@ -1,6 +1,6 @@
 //! Makes requests before they are due, so that a long prompt does not delay a send.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
@@ -31,6 +31,8 @@ pub(super) struct Prepared {
     pub(super) leaves: Option<Leaves>,
     /// The request asks for token ids, and its output is kept.
     pub(super) keep_output: bool,
+    /// How long it took to make it.
+    pub(super) build: Duration,
 }
 
 /// Requests that wait for their time, in order.
@@ -92,6 +94,7 @@ struct Maker {
 
 impl Maker {
     fn make(&mut self, shared: &Shared, number: u64) -> Prepared {
+        let began = shared.clock.now();
         let stage = &shared.plan.stages[self.stage];
         let recorded = stage.recorded(number);
         let mut requested = shared.plan.requests.write(self.stage, stage.content(number), recorded, &mut self.draft);
@@ -107,7 +110,8 @@ impl Maker {
         let leaves = stage.clients.and_then(|it| it.leaves(number));
         let (class, headers) = class.map_or((None, None), |(index, it)| (Some(index), it.headers.clone()));
         let headers = self.with_session(shared, number, headers);
-        Prepared { number, class, headers, body, id, requested, leaves, keep_output }
+        let build = shared.clock.now().saturating_sub(began);
+        Prepared { number, class, headers, body, id, requested, leaves, keep_output, build }
     }
 
     /// Adds the id of the session, which is this request alone.

@@ -83,17 +83,20 @@ impl Probing {
 }
 
 fn make(shared: &Shared, probes: Probes, stage: usize, number: u64) -> Prepared {
+    let began = shared.clock.now();
     let mut prompt = String::new();
     let requested = RequestedLengths { input: Some(probes.input), output: Some(probes.output), is_exact: false };
     shared.plan.probes.write(stage, number, &mut prompt);
+    let body = shared.plan.template.body(&Content::new(Prompt::Text(&prompt), requested.output));
     Prepared {
         number,
         class: None,
         headers: None,
-        body: shared.plan.template.body(&Content::new(Prompt::Text(&prompt), requested.output)),
+        body,
         id: shared.run_id.header(format_args!("probe-{stage}-{number}")),
         requested,
         leaves: None,
         keep_output: false,
+        build: shared.clock.now().saturating_sub(began),
     }
 }

@@ -4,6 +4,7 @@
 //! Each worker has its own recorder. They are merged at the end without loss. Without records, memory does not grow
 //! with the number of requests.
 
+mod breakdown;
 mod records;
 mod request_sample;
 pub mod series;
@@ -24,12 +25,13 @@ use crate::{
     window::{StageWindow, WindowPart},
 };
 
+pub use breakdown::Breakdown;
 pub use records::{InFigures, RecordBudget, Records};
 pub use request_sample::{MOST_SAMPLED, RequestSample, SampledRequest};
 pub use series::TimeSeries;
 pub use session_tally::{SessionEnd, SessionTally, TURNS, TurnTally};
 pub use tally::{CauseTally, StageTally};
-pub use wire_tally::{SetAside, WireTally};
+pub use wire_tally::{SetAside, Steps, WireTally};
 
 /// What is kept of each request beside counts and histograms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use workload_profiles::workload::Goodput;
 
 use super::{
+    breakdown::Breakdown,
     records::InFigures,
     wire_tally::{SetAside, WireTally, event_tokens, several_tokens},
 };
@@ -44,6 +45,8 @@ pub struct StageTally {
     pub send_lag: TimeHistogram,
     /// Waits for a permit of requests that were sent, if the load limits its concurrency.
     pub permit_wait: TimeHistogram,
+    /// Where the time of the requests that succeeded went.
+    pub breakdown: Breakdown,
     /// Prompt lengths, if the server told them.
     pub input_tokens: LengthHistogram,
     /// Output lengths, by the server's usage or else by content events.
@@ -285,6 +288,7 @@ impl StageTally {
         ] {
             time.into_iter().for_each(|it| times.record(it));
         }
+        self.breakdown.record(request, &wire.steps);
         self.with_usage += u64::from(request.output_tokens.is_some());
         if let Some((tokens, events)) = event_tokens(request, wire) {
             self.events += u64::from(events);
@@ -374,6 +378,7 @@ impl StageTally {
         ] {
             *mine += theirs;
         }
+        self.breakdown.add(&other.breakdown);
         self.set_aside_sample = self.set_aside_sample.or(other.set_aside_sample);
         self.first_scheduled = earliest(self.first_scheduled, other.first_scheduled);
         self.last_scheduled = self.last_scheduled.max(other.last_scheduled);

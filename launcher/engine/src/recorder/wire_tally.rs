@@ -1,5 +1,7 @@
 //! What is counted of one request, and the tokens in its events. Pure.
 
+use std::time::Duration;
+
 use crate::{
     inter_token_times::InterTokenTimes,
     record::{Cause, Limit, RequestRecord},
@@ -37,6 +39,21 @@ pub struct WireTally {
     pub set_aside: Option<u32>,
     /// The answer came in one piece although a stream was requested.
     pub in_one_piece: bool,
+    /// Times of the request that its record lacks.
+    pub steps: Steps,
+}
+
+/// Times of the steps of a request that its record lacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Steps {
+    /// How long it took to make the request. That is done before it is due, unless it is late.
+    pub build: Duration,
+    /// When the last byte of the request was handed to the socket.
+    pub written: Option<Duration>,
+    /// When the head of the answer had arrived.
+    pub head: Option<Duration>,
+    /// How long bytes of the answer waited to be interpreted, and were interpreted, since they left the socket.
+    pub parse: Duration,
 }
 
 /// A usage that is impossible.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::{client::Target, histogram::TimeHistogram, record::RequestOutcome};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use workload_profiles::workload::{LengthDistribution, LengthField, PromptText, RequestSource, TokenIdRange};
+use workload_profiles::workload::{LengthDistribution, LengthField, Load, PromptText, RequestSource, TokenIdRange};
 
 use super::common::*;
 
@@ -31,6 +31,31 @@ async fn a_lone_request_has_exactly_the_times_of_the_server() {
     );
     assert_eq!((tally.output_length_misses, tally.input_length_misses, tally.coalesced_reads), (0, 0, 0));
     assert_eq!((result.issued, result.unissued, result.stopped), (20, 0, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_steps_of_requests_come_to_their_latencies() {
+    // A server for one request at a time, so that requests wait in it, and room for two of them, so that others wait in the client.
+    let options = simulator::SimOptions { max_num_seqs: 1, ..server(millis(100), millis(20)) };
+    let mut stage = open(10.0, 3);
+    if let Load::Open { max_concurrency, .. } = &mut stage.load {
+        *max_concurrency = Some(2);
+    }
+    let result = issue(&workload(vec![stage], 5), &simulated(options)).await;
+    let tally = &result.recorder.stages[0];
+    let steps = &tally.breakdown;
+    let sum = |times: &TimeHistogram| times.totals().sum;
+    let parts = [&steps.queue, &steps.send, &steps.first_byte, &steps.tokens];
+    assert_eq!(parts.into_iter().map(sum).sum::<u128>(), sum(&tally.latency_scheduled));
+    for times in parts.into_iter().chain([&steps.build, &steps.parse]) {
+        assert_eq!(times.histogram().len(), 30);
+    }
+    assert_eq!(sum(&steps.queue), sum(&tally.permit_wait) + sum(&tally.send_lag));
+    assert!(sum(&tally.permit_wait) > 0);
+    // The clock stands still while the launcher works.
+    assert_eq!((sum(&steps.build), sum(&steps.send), sum(&steps.parse)), (0, 0, 0));
+    // The last four of five tokens come after the head.
+    assert!(steps.tokens.totals().min >= 80_000_000);
 }
 
 #[tokio::test(start_paused = true)]

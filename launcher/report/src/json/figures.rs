@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Figures, GoodputFigures, Interactivity, Throughput};
+use analysis::{Figures, GoodputFigures, Interactivity, StepTimes, Throughput};
 use engine::recorder::CauseTally;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,8 @@ pub struct FiguresDocument {
     pub send_lag_ms: Option<Statistics>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<StepsDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isl_tokens: Option<Statistics>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,6 +133,7 @@ impl FiguresDocument {
             interactivity: Interactivity::new(figures).map(InteractivityDocument::from),
             send_lag_ms: times(&figures.send_lag),
             queue_ms: times(&figures.permit_wait),
+            steps: figures.steps.as_ref().and_then(StepsDocument::new),
             isl_tokens: figures.isl.map(Statistics::from),
             osl_tokens: figures.osl.map(Statistics::from),
             input_tokens: figures.input_tokens,
@@ -150,6 +153,32 @@ impl FiguresDocument {
             coalesced_reads: figures.coalesced_reads,
             late_reads: figures.late_reads,
         }
+    }
+}
+
+/// Where the time of requests went, step by step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StepsDocument {
+    pub queue_ms: Statistics,
+    pub build_ms: Statistics,
+    pub send_ms: Statistics,
+    pub first_byte_ms: Statistics,
+    pub tokens_ms: Statistics,
+    pub parse_ms: Statistics,
+}
+
+impl StepsDocument {
+    fn new(steps: &StepTimes) -> Option<Self> {
+        let of = |it| times(&Some(it));
+        Some(StepsDocument {
+            queue_ms: of(steps.queue)?,
+            build_ms: of(steps.build)?,
+            send_ms: of(steps.send)?,
+            first_byte_ms: of(steps.first_byte)?,
+            tokens_ms: of(steps.tokens)?,
+            parse_ms: of(steps.parse)?,
+        })
     }
 }
 

@@ -14,7 +14,7 @@ use engine::{
     file_digest::FileDigest,
     histogram::TimeHistogram,
     record::{RequestOutcome, RequestRecord},
-    recorder::{Keep, Recorder, Records, WireTally},
+    recorder::{Keep, Recorder, Records, Steps, WireTally},
     requests::RowsUsed,
     stop::StopReason,
     vitals::{
@@ -217,7 +217,10 @@ fn succeeded(stage: u32, number: u64, due: u64, ttft: u64) -> (RequestRecord, Wi
         output_tokens: Some(5),
         content_events: 5,
     };
-    (record, WireTally { gaps: [ms(10); 4].into_iter().collect(), reads: 5, ..WireTally::default() })
+    let us = Duration::from_micros;
+    let steps =
+        Steps { build: us(30), written: Some(ms(due + 1) + us(20)), head: Some(first - us(500)), parse: us(15) };
+    (record, WireTally { gaps: [ms(10); 4].into_iter().collect(), reads: 5, steps, ..WireTally::default() })
 }
 
 fn failed(outcome: RequestOutcome, number: u64, due: u64) -> (RequestRecord, WireTally) {

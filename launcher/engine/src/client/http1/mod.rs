@@ -170,6 +170,7 @@ impl Http1 {
                 }
             }
             if !self.outgoing.has_remaining() {
+                self.timestamps.record_written();
                 self.outgoing = Bytes::new().chain(Bytes::new());
             }
         }

@@ -120,6 +120,7 @@ impl GraphSession {
     /// Makes a request that follows what has ended at `after`.
     fn plan(&mut self, stage: &SessionStage, number: u64, index: usize, after: Duration) -> Planned {
         let shared = &self.context.shared;
+        let began = shared.clock.now();
         let call = &self.recorded.session().calls[index];
         let turn =
             u32::try_from(index + 1).ok().and_then(std::num::NonZeroU32::new).unwrap_or(std::num::NonZeroU32::MIN);
@@ -127,6 +128,7 @@ impl GraphSession {
         let class = shared.plan.classes.of(self.place.0, self.place.1);
         let most = shared.plan.output_to_send(class.map(|(_, it)| it), Some(call.output));
         let template = class.map_or(&shared.plan.template, |(_, it)| &it.template);
+        let body = self.body(stage, index, template, most);
         let planned = Planned {
             due: after.saturating_add(call.wait),
             place: Turn { session: u32::try_from(self.place.1).unwrap_or(u32::MAX), number: turn },
@@ -134,7 +136,7 @@ impl GraphSession {
                 number,
                 class: class.map(|(index, _)| index),
                 headers: class.and_then(|(_, it)| it.headers.clone()),
-                body: self.body(stage, index, template, most),
+                body,
                 id: shared.run_id.header(format_args!("{}-{number}-{turn}", stage.stage)),
                 requested: RequestedLengths {
                     input: call.prompt.tokens(),
@@ -143,6 +145,7 @@ impl GraphSession {
                 },
                 leaves: shared.plan.stages[stage.stage].clients.and_then(|it| it.leaves((number << 16) + index as u64)),
                 keep_output: self.recorded.needs_answers() && self.answers.is_needed(index),
+                build: shared.clock.now().saturating_sub(began),
             },
             link: self.link.clone(),
             backs_off: false,

@@ -40,6 +40,8 @@ pub(super) struct Session {
 struct Ready {
     turn: NextTurn,
     body: Bytes,
+    /// How long it took to make it.
+    build: Duration,
 }
 
 impl Session {
@@ -77,7 +79,8 @@ impl Session {
         if self.ready.is_some() {
             return;
         }
-        let plan = &self.context.shared.plan;
+        let shared = &self.context.shared;
+        let (plan, began) = (&shared.plan, shared.clock.now());
         let Some(words) = plan.sessions.as_ref().map(|it| &it.words) else { return };
         let style = PromptStyle::new(self.context.client.target().api());
         let mut text = String::new();
@@ -88,7 +91,8 @@ impl Session {
         let prompt = Prompt::new(style.form(), &text);
         let body =
             class.map_or(&plan.template, |(_, it)| &it.template).body(&Content::new(prompt, turn.requested.output));
-        self.ready = Some(Ready { turn, body });
+        let build = shared.clock.now().saturating_sub(began);
+        self.ready = Some(Ready { turn, body, build });
     }
 
     /// Turns that were not sent; `None`: it does not end.
@@ -157,19 +161,20 @@ impl Session {
         if shared.plan.sessions.as_ref().is_some_and(PlannedSessions::are_dealt_requests) {
             self.context.recorder().record_hold(stage.stage, number, due.at, after.saturating_sub(earliest));
         }
-        let Ready { turn, body } = self.ready.take()?;
+        let ready = self.ready.take()?;
         if let Some(unsent) = unsent.take() {
             unsent.sent();
         }
         self.is_under_way = true;
         self.end.begin_turn(due.at, turn.is_shortened);
         let place = Turn { session: u32::try_from(self.end.number).unwrap_or(u32::MAX), number: turn.number };
-        let prepared = self.prepared(stage.stage, number, turn, body);
+        let prepared = self.prepared(stage.stage, number, ready);
         let end = run_turn(Arc::clone(&self.context), stage.stage, prepared, due, place, self.link.clone()).await;
         Some(self.take_end(end))
     }
 
-    fn prepared(&self, stage: usize, number: u64, turn: NextTurn, body: Bytes) -> Prepared {
+    fn prepared(&self, stage: usize, number: u64, ready: Ready) -> Prepared {
+        let Ready { turn, body, build } = ready;
         let shared = &self.context.shared;
         let mut requested = turn.requested;
         let class = shared.plan.classes.of(self.end.stage, self.end.number);
@@ -186,6 +191,7 @@ impl Session {
             requested,
             leaves: shared.plan.stages[stage].clients.and_then(|it| it.leaves(of_client)),
             keep_output: self.chain.needs_answers(),
+            build,
         }
     }
 

@@ -1,0 +1,117 @@
+//! Where the time of a request went, step by step. Pure.
+
+use std::time::Duration;
+
+use super::wire_tally::Steps;
+use crate::{histogram::TimeHistogram, record::RequestRecord};
+
+/// The steps of the requests that succeeded. Queue, send, first byte and tokens follow each other and come to the latency from scheduled.
+/// Build and parse are work of the launcher beside them: a request is made before it is due, and bytes are interpreted while the next
+/// ones are on their way.
+#[derive(Clone, Debug, Default)]
+pub struct Breakdown {
+    /// From scheduled to the first byte that was handed to the socket: the wait for a permit, the lag, and a new connection.
+    pub queue: TimeHistogram,
+    /// Making the request.
+    pub build: TimeHistogram,
+    /// From the first to the last byte of the request.
+    pub send: TimeHistogram,
+    /// From the last byte of the request to the head of the answer.
+    pub first_byte: TimeHistogram,
+    /// From the head of the answer to its last token.
+    pub tokens: TimeHistogram,
+    /// From when bytes left the socket until they were interpreted, over the whole answer.
+    pub parse: TimeHistogram,
+}
+
+impl Breakdown {
+    /// Adds a request that succeeded. One whose times are not all known is left out of all steps.
+    pub(super) fn record(&mut self, request: &RequestRecord, steps: &Steps) {
+        let (Some(sent), Some(written), Some(head), Some(last)) =
+            (request.sent, steps.written, steps.head, request.last_token)
+        else {
+            return;
+        };
+        // A server may begin its answer before it has read the whole request.
+        let written = written.clamp(sent, head.max(sent));
+        for (times, time) in [
+            (&mut self.queue, sent.saturating_sub(request.scheduled)),
+            (&mut self.build, steps.build),
+            (&mut self.send, written - sent),
+            (&mut self.first_byte, head.saturating_sub(written)),
+            (&mut self.tokens, last.saturating_sub(head)),
+            (&mut self.parse, steps.parse),
+        ] {
+            times.record(time);
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Breakdown) {
+        self.queue.add(&other.queue);
+        self.build.add(&other.build);
+        self.send.add(&other.send);
+        self.first_byte.add(&other.first_byte);
+        self.tokens.add(&other.tokens);
+        self.parse.add(&other.parse);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::RequestOutcome;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn request() -> RequestRecord {
+        RequestRecord {
+            stage: 0,
+            number: 0,
+            class: None,
+            turn: None,
+            scheduled: ms(100),
+            sent: Some(ms(130)),
+            permit_wait: Some(ms(20)),
+            first_token: Some(ms(180)),
+            last_token: Some(ms(400)),
+            ended: ms(401),
+            outcome: RequestOutcome::Ok,
+            requested_input_tokens: None,
+            requested_output_tokens: None,
+            input_tokens: None,
+            cached_tokens: None,
+            output_tokens: Some(5),
+            content_events: 5,
+        }
+    }
+
+    fn sums(steps: Steps) -> [u128; 6] {
+        let mut breakdown = Breakdown::default();
+        breakdown.record(&request(), &steps);
+        let Breakdown { queue, build, send, first_byte, tokens, parse } = &breakdown;
+        [queue, build, send, first_byte, tokens, parse].map(|it| it.totals().sum / 1_000_000)
+    }
+
+    #[test]
+    fn the_steps_of_a_request_come_to_its_latency() {
+        let steps = Steps { build: ms(7), written: Some(ms(135)), head: Some(ms(170)), parse: ms(3) };
+        let found = sums(steps);
+        assert_eq!(found, [30, 7, 5, 35, 230, 3]);
+        let [queue, _, send, first_byte, tokens, _] = found;
+        assert_eq!(queue + send + first_byte + tokens, request().latency_scheduled().unwrap().as_millis());
+    }
+
+    #[test]
+    fn an_answer_that_begins_before_the_request_has_ended_takes_no_time_to_its_first_byte() {
+        let steps = Steps { written: Some(ms(300)), head: Some(ms(170)), ..Steps::default() };
+        assert_eq!(sums(steps), [30, 0, 40, 0, 230, 0]);
+    }
+
+    #[test]
+    fn a_request_without_all_its_times_is_in_no_step() {
+        assert_eq!(sums(Steps { written: Some(ms(140)), ..Steps::default() }), [0; 6]);
+        assert_eq!(sums(Steps { head: Some(ms(140)), build: ms(1), ..Steps::default() }), [0; 6]);
+    }
+}
