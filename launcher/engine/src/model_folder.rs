@@ -33,7 +33,7 @@ pub enum ModelFolderError {
     /// A file beside it has another form.
     #[error("{path} {cause}", path = path.display())]
     Wrong { path: PathBuf, cause: ConfigError },
-    /// The tokenizer cannot encode.
+    /// The tokenizer cannot encode, or does not fit its configuration.
     #[error("the tokenizer {path} {cause}", path = path.display())]
     Encode { path: PathBuf, cause: TokenizerError },
     /// There is no chat template.
@@ -91,8 +91,10 @@ pub fn read(path: &Path) -> Result<ModelFolder, ModelFolderError> {
     {
         config.set_chat_template_json(&json).map_err(wrong(TEMPLATE_JSON))?;
     }
+    let encode = |cause| ModelFolderError::Encode { path: folder.to_owned(), cause };
+    model.tokenizer = model.tokenizer.with_config(&config).map_err(encode)?;
     let missing = config.missing_bos(&model.tokenizer);
-    if let Some(bos) = missing.map_err(|cause| ModelFolderError::Encode { path: folder.to_owned(), cause })? {
+    if let Some(bos) = missing.map_err(encode)? {
         model.warnings.push(format!(
             "{} names the BOS token {bos}, which its tokenizer.json does not put before a text; a server whose files have it counts a token \
              more, and sees the prompts differently; compare with the files that the server loads",

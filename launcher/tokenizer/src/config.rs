@@ -7,6 +7,9 @@ use crate::{Tokenizer, TokenizerError};
 /// The special tokens that a chat template sees as variables. Source: `SPECIAL_TOKENS_ATTRIBUTES` of transformers.
 const SPECIAL_TOKENS: [&str; 7] =
     ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
+/// The classes that replace the post-processor of `tokenizer.json` by `add_bos_token`, true where it is absent, and `add_eos_token`. Source:
+/// `update_post_processor` of transformers 4.46.2. DeepSeek V3 is one whose `tokenizer.json` has no BOS token.
+const CONFIGURED: [&str; 4] = ["LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "CohereTokenizer"];
 /// The list among them.
 const ADDITIONAL: &str = "additional_special_tokens";
 /// The names of the chat templates that are taken by themselves.
@@ -46,6 +49,10 @@ pub struct TokenizerConfig {
     pub cleans_up: bool,
     /// Whether a BOS token is to be put before a text: `add_bos_token`; `None`: the file does not say.
     pub adds_bos: Option<bool>,
+    /// Whether an EOS token is to be put behind a text: `add_eos_token`; `None`: the file does not say.
+    pub adds_eos: Option<bool>,
+    /// The class of transformers that reads the tokenizer: `tokenizer_class`.
+    class: String,
     /// The special tokens by their names, such as `bos_token`, as a chat template sees them.
     pub special_tokens: Map<String, Value>,
     chat_templates: Vec<Named>,
@@ -63,6 +70,8 @@ impl TokenizerConfig {
         Ok(TokenizerConfig {
             cleans_up: config.get("clean_up_tokenization_spaces").and_then(Value::as_bool).unwrap_or_default(),
             adds_bos: config.get("add_bos_token").and_then(Value::as_bool),
+            adds_eos: config.get("add_eos_token").and_then(Value::as_bool),
+            class: config.get("tokenizer_class").and_then(Value::as_str).unwrap_or_default().to_owned(),
             special_tokens,
             chat_templates: templates(config.get("chat_template"))?,
         })
@@ -110,6 +119,17 @@ impl TokenizerConfig {
     /// The text of the token that begins a text.
     pub fn bos_token(&self) -> Option<&str> {
         self.special_tokens.get("bos_token")?.as_str()
+    }
+
+    /// The tokens before and behind a text that the configuration decides and `tokenizer.json` does not; `None`: `tokenizer.json` decides.
+    pub(crate) fn around(&self) -> Option<(Option<&str>, Option<&str>)> {
+        let eos = self.special_tokens.get("eos_token").and_then(Value::as_str);
+        CONFIGURED.contains(&self.class.trim_end_matches("Fast")).then(|| {
+            (
+                self.bos_token().filter(|_| self.adds_bos.unwrap_or(true)),
+                eos.filter(|_| self.adds_eos.unwrap_or_default()),
+            )
+        })
     }
 
     /// The BOS token that the configuration names, and that the tokenizer does not put before a text, as with files of Llama 3 that were
@@ -233,6 +253,34 @@ mod tests {
         assert_eq!(with.ids_with_special("").unwrap(), [1]);
         let byte_level = Tokenizer::parse(BYTE_LEVEL).unwrap();
         check(&byte_level, json!({"bos_token": {"content": "<|begin_of_text|>"}}), None);
+    }
+
+    #[test]
+    fn the_class_of_llama_lets_the_configuration_decide_what_stands_around_a_text() {
+        let mut json: Value = serde_json::from_slice(METASPACE).unwrap();
+        json["post_processor"] = Value::Null;
+        let check = |config_json: Value, expected: (bool, bool)| {
+            let mut all = json!({"bos_token": "<s>", "eos_token": "</s>"});
+            all.as_object_mut().unwrap().extend(config_json.as_object().unwrap().clone());
+            let plain = Tokenizer::parse(json.to_string().as_bytes()).unwrap();
+            let tokenizer = plain.with_config(&config(all)).unwrap();
+            let ids = tokenizer.ids_with_special("The sea").unwrap();
+            assert_eq!((ids.first() == Some(&1), ids.last() == Some(&2)), expected, "{config_json}");
+            assert_eq!(
+                tokenizer.ids("The sea").unwrap().len(),
+                ids.len() - usize::from(expected.0) - usize::from(expected.1)
+            );
+        };
+        check(json!({"tokenizer_class": "LlamaTokenizerFast"}), (true, false));
+        check(
+            json!({"tokenizer_class": "LlamaTokenizer", "add_bos_token": false, "add_eos_token": true}),
+            (false, true),
+        );
+        check(json!({"tokenizer_class": "GemmaTokenizer", "add_eos_token": true}), (true, true));
+        check(json!({"tokenizer_class": "PreTrainedTokenizerFast", "add_bos_token": true}), (false, false));
+        let wrong = config(json!({"tokenizer_class": "LlamaTokenizer", "bos_token": "no such token"}));
+        let error = Tokenizer::parse(METASPACE).unwrap().with_config(&wrong).unwrap_err().to_string();
+        assert!(error.contains("no such token"), "{error}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod config;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use config::{ConfigError, TokenizerConfig};
+use tokenizers::processors::template::TemplateProcessing;
 
 /// A text that every tokenizer of a language model encodes.
 const SAMPLE: &str = "The sea is wide, and 12 ships are on it.";
@@ -30,6 +31,12 @@ pub enum TokenizerError {
     Encode {
         /// What the library found.
         reason: String,
+    },
+    /// The configuration names a token that it does not have.
+    #[error("has no token {token:?}, which its tokenizer_config.json names; give the two files of one model")]
+    NoToken {
+        /// The token.
+        token: String,
     },
     /// It cannot turn token ids into text.
     #[error("cannot decode token ids: {reason}; give the tokenizer.json that the model is published with")]
@@ -63,6 +70,31 @@ impl Tokenizer {
             [] => Err(TokenizerError::Encode { reason: format!("{SAMPLE:?} has no token") }),
             ids => tokenizer.decode(ids).map(|_| tokenizer),
         }
+    }
+
+    /// The same tokenizer with the tokens around a text that its configuration decides, as some classes of transformers have it.
+    ///
+    /// # Errors
+    /// It lacks a token that the configuration names.
+    pub fn with_config(mut self, config: &TokenizerConfig) -> Result<Tokenizer, TokenizerError> {
+        let Some((bos, eos)) = config.around() else { return Ok(self) };
+        let special = |it: Option<&str>| {
+            it.map(|token| {
+                let id = self.id_of(token).ok_or_else(|| TokenizerError::NoToken { token: token.into() })?;
+                Ok((token.to_owned(), id))
+            })
+            .transpose()
+        };
+        let (bos, eos) = (special(bos)?, special(eos)?);
+        let piece = |it: &Option<(String, u32)>| it.as_ref().map(|(token, _)| format!("{token}:0"));
+        let pieces: Vec<String> = [piece(&bos), Some("$A:0".into()), piece(&eos)].into_iter().flatten().collect();
+        let template = TemplateProcessing::builder()
+            .try_single(pieces)
+            .map(|it| it.special_tokens(bos.into_iter().chain(eos).collect::<Vec<_>>()).build());
+        let reason = |it: String| TokenizerError::Encode { reason: it };
+        let template = template.map_err(|it| reason(it.to_string()))?.map_err(|it| reason(it.to_string()))?;
+        self.inner.with_post_processor(Some(template));
+        Ok(self)
     }
 
     /// The number of tokens of a text, without special tokens.
