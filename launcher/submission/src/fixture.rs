@@ -133,6 +133,7 @@ impl Run {
                 total_sample_count: self.samples(),
                 performance_sample_count: self.samples(),
             },
+            batch_size: None,
             max_concurrency: None,
             tests: Vec::new(),
             auto_qps: None,

@@ -17,7 +17,8 @@ pub(super) fn as_plain_loads(workload: &mut Workload) {
         let closed = |concurrency: u64| {
             Load::closed(u32::try_from(concurrency).unwrap_or(u32::MAX), effective.min_sample_count.max(concurrency))
         };
-        let max_concurrency = loadgen.max_concurrency;
+        // Of static batches as many samples are under way as they hold.
+        let max_concurrency = loadgen.max_concurrency.map(|it| it.saturating_mul(loadgen.batch_size.unwrap_or(1)));
         let plain = match scenario {
             Scenario::SingleStream => Some(closed(1)),
             Scenario::MultiStream => Some(closed(effective.samples_per_query)),
@@ -61,6 +62,7 @@ mod tests {
             sut_name: "s".into(),
             qsl: Qsl { name: "q".into(), total_sample_count: 100, performance_sample_count: 100 },
             max_concurrency: Some(9),
+            batch_size: None,
             tests: vec![LoadGenTest { settings, audited: false, trials_before: Vec::new() }],
             auto_qps,
             user_conf: String::new(),

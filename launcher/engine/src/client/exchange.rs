@@ -82,6 +82,24 @@ impl Exchange {
         self.progress.sent(now);
     }
 
+    /// The exchange as it was for one of the `of` prompts of its request, with the answer to that prompt. What is counted once a request
+    /// is counted for the first prompt.
+    pub fn of_prompt(&self, prompt: usize, of: u32, answer: Answer) -> Exchange {
+        let is_first = prompt == 0;
+        Exchange {
+            answer,
+            ended: self.ended,
+            unanswered: self.unanswered,
+            retried: self.retried && is_first,
+            late_reads: if is_first { self.late_reads } else { 0 },
+            written: self.written,
+            head: self.head,
+            parse: self.parse / of.max(1),
+            sent: self.sent(),
+            ..Exchange::default()
+        }
+    }
+
     /// Handles bytes of the answer that this thread has read.
     fn bytes(&mut self, bytes: &[u8], at: Duration, read: u64) {
         let before = self.answer.coalesced_reads;

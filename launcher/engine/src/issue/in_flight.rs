@@ -63,8 +63,8 @@ pub(super) struct TurnEnd {
     pub(super) was_missed: bool,
 }
 
-/// A request under way. It leaves exactly one record: when it ends, or when its task is aborted.
-struct InFlightRequest {
+/// A request under way, or a sample of one. It leaves exactly one record: when it ends, or when its task is aborted.
+pub(super) struct InFlightRequest {
     context: Arc<RequestContext>,
     kind: RequestKind,
     stage: usize,
@@ -74,10 +74,10 @@ struct InFlightRequest {
     requested: RequestedLengths,
     /// How long it took to make it.
     build: Duration,
-    exchange: Exchange,
+    pub(super) exchange: Exchange,
     /// Boxed: requests that belong to no session would otherwise reserve memory for it.
     turn: Option<Box<TurnOfSession>>,
-    has_ended: bool,
+    pub(super) has_ended: bool,
 }
 
 /// Sends a request, reads its answer and records the result. A client that disconnects drops its connection. Returns
@@ -176,7 +176,7 @@ enum Drained {
 }
 
 impl InFlightRequest {
-    fn new(
+    pub(super) fn new(
         context: Arc<RequestContext>,
         kind: RequestKind,
         stage: usize,
@@ -232,7 +232,7 @@ impl InFlightRequest {
     }
 
     /// Ends the request: records it, and counts it in the progress of the load.
-    fn end(&mut self, result: Result<RequestOutcome, Failure>) {
+    pub(super) fn end(&mut self, result: Result<RequestOutcome, Failure>) {
         self.has_ended = true;
         let ended = self.exchange.ended.unwrap_or_else(|| self.context.shared.clock.now());
         let (outcome, failure) = match result {

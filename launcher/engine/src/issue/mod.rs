@@ -6,6 +6,7 @@
 //! after its pause, when every worker has ended the last one.
 
 mod back_off;
+mod batches;
 mod classes;
 mod closed_loop;
 mod concurrency_limit;

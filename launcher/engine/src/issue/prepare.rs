@@ -1,13 +1,13 @@
 //! Makes requests before they are due, so that a long prompt does not delay a send.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 
 use super::{departures::Leaves, shared::Shared};
 use crate::{
-    client::body::Content,
+    client::body::{BodyTemplate, Content},
     requests::{Draft, RequestedLengths},
 };
 
@@ -82,6 +82,59 @@ impl Ahead {
             }
             None => Some(self.maker.make(shared, number()?)),
         }
+    }
+}
+
+/// Several samples in one request.
+#[derive(Debug)]
+pub(super) struct PreparedBatch {
+    /// The samples, without bodies.
+    pub(super) samples: Vec<Prepared>,
+    pub(super) body: Bytes,
+    pub(super) id: Option<HeaderValue>,
+}
+
+/// Makes static batches of a stage.
+#[derive(Debug)]
+pub(super) struct BatchMaker(Maker);
+
+impl BatchMaker {
+    pub(super) fn new(stage: usize) -> BatchMaker {
+        BatchMaker(Maker { stage, draft: Draft::default() })
+    }
+
+    /// Makes one request of these samples. It asks for the longest of their answers: a request holds one length.
+    pub(super) fn make(&mut self, shared: &Shared, numbers: Range<u64>) -> PreparedBatch {
+        let began = shared.clock.now();
+        let BatchMaker(Maker { stage, draft }) = self;
+        let planned = &shared.plan.stages[*stage];
+        let (mut prompts, mut samples, mut longest) = (Vec::new(), Vec::new(), None);
+        let id = shared.run_id.header(format_args!("{stage}-{}", numbers.start));
+        for number in numbers {
+            let recorded = planned.recorded(number);
+            let mut requested = shared.plan.requests.write(*stage, planned.content(number), recorded, draft);
+            requested.output = shared.plan.output_to_send(None, requested.output);
+            BodyTemplate::push_prompt(&draft.content(None), &mut prompts);
+            longest = longest.max(requested.output);
+            samples.push(Prepared {
+                number,
+                class: None,
+                headers: None,
+                body: Bytes::new(),
+                id: None,
+                requested,
+                leaves: None,
+                keep_output: planned.outputs.keeps(number),
+                build: Duration::ZERO,
+            });
+        }
+        let body = shared.plan.template.batch_body(&prompts, longest);
+        let build = shared.clock.now().saturating_sub(began) / u32::try_from(samples.len()).unwrap_or(u32::MAX).max(1);
+        for it in &mut samples {
+            it.requested.output = shared.plan.output_of_choices(longest);
+            it.build = build;
+        }
+        PreparedBatch { samples, body, id }
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    closed_loop, open_loop,
+    batches, closed_loop, open_loop,
     plan::PlannedLoad,
     query_loop, session_loop,
     stage_context::StageContext,
@@ -52,7 +52,11 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
             PlannedLoad::Closed(slots) if has_sessions => {
                 Box::pin(session_loop::run_closed(&worker, &mut stage_context, *slots)).await
             }
-            PlannedLoad::Open(schedule) => open_loop::run(&worker, &mut stage_context, schedule).await,
+            PlannedLoad::Open(schedule) => match stage.batch {
+                // Boxed, as above.
+                Some(size) => Box::pin(batches::run(&worker, &mut stage_context, schedule, size)).await,
+                None => open_loop::run(&worker, &mut stage_context, schedule).await,
+            },
             PlannedLoad::Measured(_) => match shared.draw(index) {
                 Some(Ok(drawn)) if has_sessions => {
                     Box::pin(session_loop::run_open(&worker, &mut stage_context, &drawn.schedule)).await

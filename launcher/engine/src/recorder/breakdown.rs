@@ -1,7 +1,5 @@
 //! Where the time of a request went, step by step. Pure.
 
-use std::time::Duration;
-
 use super::wire_tally::Steps;
 use crate::{histogram::TimeHistogram, record::RequestRecord};
 
@@ -58,6 +56,8 @@ impl Breakdown {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::record::RequestOutcome;
 

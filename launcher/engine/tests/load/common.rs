@@ -147,6 +147,18 @@ pub fn saying(answer: &'static str, after: fn(Duration) -> Duration) -> Target {
     })
 }
 
+/// A server that gives this answer in one piece.
+pub fn saying_json(answer: &'static str) -> Target {
+    in_process(move |server| {
+        let service = service_fn(move |request: Request<Incoming>| async move {
+            let body = request.into_body().collect().await;
+            let head = Response::builder().header("content-type", "application/json");
+            body.map(|_| head.body(Full::<Bytes>::from(answer)).unwrap())
+        });
+        tokio::spawn(async move { drop(http1::Builder::new().serve_connection(TokioIo::new(server), service).await) });
+    })
+}
+
 pub async fn issue(workload: &Workload, target: &Target) -> LoadResult {
     issue_until(workload, target, &Stop::default()).await
 }

@@ -81,6 +81,7 @@ async fn a_sample_library_larger_than_the_data_set_is_refused() {
         round: "v6.1".into(),
         sut_name: "SUT".into(),
         qsl,
+        batch_size: None,
         max_concurrency: None,
         tests: Vec::new(),
         auto_qps: None,

@@ -26,7 +26,7 @@ use workload_profiles::{
 use super::common::*;
 
 /// A data set of 20 samples, of which 10 are in memory at once.
-fn test(settings: Settings) -> Workload {
+pub fn test(settings: Settings) -> Workload {
     let qsl = Qsl { name: "QSL".into(), total_sample_count: 20, performance_sample_count: 10 };
     let scenario = settings.scenario;
     let test = LoadGenTest { settings, audited: false, trials_before: Vec::new() };
@@ -41,6 +41,7 @@ fn test(settings: Settings) -> Workload {
         round: "v6.1".into(),
         sut_name: "SUT".into(),
         qsl,
+        batch_size: None,
         max_concurrency: None,
         tests: vec![test],
         auto_qps: None,
@@ -49,7 +50,7 @@ fn test(settings: Settings) -> Workload {
     workload
 }
 
-fn settings(scenario: Scenario) -> Settings {
+pub fn settings(scenario: Scenario) -> Settings {
     Settings { scenario, min_query_count: 1, ..Settings::default() }
 }
 
@@ -242,7 +243,7 @@ async fn a_stopped_phase_says_what_stopped_it() {
 }
 
 /// The outcome of the only test of a workload.
-fn outcome(workload: &Workload, result: &LoadResult) -> TestOutcome {
+pub fn outcome(workload: &Workload, result: &LoadResult) -> TestOutcome {
     let mut tests = outcomes(workload.loadgen.as_ref().unwrap(), &workload.stages, result);
     assert_eq!(tests.len(), 1);
     tests.remove(0)

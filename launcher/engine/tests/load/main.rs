@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic; clippy knows only the functions marked as tests")]
 
+mod batches;
 mod classes;
 mod common;
 mod connections;

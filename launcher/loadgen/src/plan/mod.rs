@@ -30,6 +30,8 @@ pub struct Plan {
     /// The most requests under way at once in an open scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_concurrency: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    batch_size: Option<u32>,
     /// The rates of the settings are found anew before the tests.
     #[serde(skip_serializing_if = "Option::is_none")]
     auto_qps: Option<AutoQps>,
@@ -187,6 +189,7 @@ pub fn plan(loadgen: &LoadGen, shown: usize) -> Result<Plan, PlanError> {
         sut_name: loadgen.sut_name.clone(),
         qsl: loadgen.qsl.clone(),
         max_concurrency: loadgen.max_concurrency,
+        batch_size: loadgen.batch_size,
         auto_qps: loadgen.auto_qps,
     })
 }
@@ -305,6 +308,7 @@ pub fn yardstick(queries: u64) -> LoadGen {
         round: "v6.1".into(),
         sut_name: "yardstick".into(),
         qsl: Qsl { name: "yardstick".into(), total_sample_count: SAMPLES, performance_sample_count: SAMPLES },
+        batch_size: None,
         max_concurrency: None,
         tests: vec![LoadGenTest { settings, audited: false, trials_before: Vec::new() }],
         auto_qps: None,

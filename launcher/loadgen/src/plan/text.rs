@@ -31,6 +31,9 @@ impl fmt::Display for Plan {
                 "At most {most} requests of a Server or Offline test are under way at once; others wait in the client."
             )?;
         }
+        if let Some(size) = self.batch_size {
+            writeln!(f, "Each request of an Offline test holds {size} samples: static batches.")?;
+        }
         if let Some(auto) = &self.auto_qps {
             writeln!(f, "{}", found(auto))?;
         }

@@ -109,6 +109,7 @@ mod tests {
                 round: "v6.1".into(),
                 sut_name: "SUT".into(),
                 qsl: Qsl { name: "q".into(), total_sample_count: 1, performance_sample_count: 1 },
+                batch_size: None,
                 max_concurrency: None,
                 tests: Vec::new(),
                 auto_qps: None,

@@ -199,6 +199,7 @@ mod tests {
             round: "v6.1".into(),
             sut_name: "s".into(),
             qsl,
+            batch_size: None,
             max_concurrency: None,
             tests: Vec::new(),
             auto_qps: None,

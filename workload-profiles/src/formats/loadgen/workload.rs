@@ -20,6 +20,9 @@ pub struct LoadGen {
     /// the wait. Absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_concurrency: Option<u32>,
+    /// Samples of Offline in one request, with a prompt each: static batches. Absent: each sample has a request of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_size: Option<u32>,
     /// The tests, in order. Each has logs of its own.
     pub tests: Vec<LoadGenTest>,
     /// How the target rate is found before the tests; absent: it is in their settings.

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::{
     api_error::{ApiError, first_line},
-    chunk::{Choices, Chunk, Finish, Indices, Usage},
+    chunk::{Choices, Chunk, Finish, Indices, Usage, WholeChoice, whole_choices},
     failure::Failure,
-    output::{FirstOutput, Kept, Output},
+    output::{FirstOutput, Kept, Output, OutputError},
     pattern::Pattern,
     sse,
 };
@@ -81,6 +81,8 @@ pub struct Answer {
     kept: Option<Box<Kept>>,
     /// The number of the last read that held output, and its events with output.
     last_read: (u64, u32),
+    /// The choices of an answer in one piece, if they are kept.
+    apart: Option<Vec<WholeChoice>>,
 }
 
 /// The form of the body.
@@ -103,6 +105,49 @@ impl Answer {
         // Every event is read as JSON then: a pattern would skip its token ids.
         self.patterns_tried = MAX_PATTERNS;
         self.kept = Some(Box::default());
+    }
+
+    /// Keeps the choices of an answer in one piece apart. Call it before the first byte of the body.
+    pub fn keep_choices(&mut self) {
+        self.apart = Some(Vec::new());
+    }
+
+    /// The answers to each of `prompts` prompts, of which the request held several, with `each` choices for a prompt: of each the first.
+    /// Call it once, after the answer has ended well. An answer that the server did not give, or gave up, is a failure.
+    ///
+    /// The usage is of the whole request. A server that sends no token ids does not tell the length of each answer: then the tokens of
+    /// the usage are dealt out evenly, so that their sum is right and that of one answer is not.
+    pub fn take_answers(&mut self, prompts: u32, each: u32) -> Vec<Result<Answer, Failure>> {
+        let mut choices = self.apart.take().unwrap_or_default();
+        let answer = |prompt: u32| {
+            let index = prompt.saturating_mul(each.max(1));
+            let broken = |message: String| Failure::new(RequestOutcome::BrokenStream, message);
+            let place = choices.iter().position(|it| it.index == index);
+            let choice = place.map(|it| choices.swap_remove(it)).ok_or_else(|| {
+                broken(format!("the answer has no choice {index}, and the request had {prompts} prompts"))
+            })?;
+            if choice.finish == Some(Finish::Failed) {
+                return Err(broken("the server gave the answer up".to_owned()));
+            }
+            let share = |all: Option<u32>| all.map(|it| it / prompts + u32::from(prompt < it % prompts));
+            let tokens = choice.token_ids.as_ref().map(|it| u32::try_from(it.len()).unwrap_or(u32::MAX));
+            let usage = Usage {
+                prompt_tokens: choice.prompt_tokens.or_else(|| share(self.usage.prompt_tokens)),
+                completion_tokens: tokens.or_else(|| share(self.usage.completion_tokens)),
+                cached_tokens: share(self.usage.cached_tokens),
+            };
+            Ok(Answer {
+                last_token: self.last_token,
+                has_output: !choice.text.is_empty() || tokens.is_some_and(|it| it > 0),
+                usage,
+                received: self.received,
+                status: self.status,
+                done: true,
+                kept: Some(Box::new(Kept::of_choice(choice.token_ids.unwrap_or_default(), choice.text))),
+                ..Answer::default()
+            })
+        };
+        (0..prompts).map(answer).collect()
     }
 
     /// Calls `first` with the first output. Call it after [`Answer::keep_output`].
@@ -393,6 +438,14 @@ impl Answer {
         self.done = true;
         self.finish = finish;
         self.has_output = output || (silent_token && self.usage.completion_tokens.is_some_and(|it| it > 0));
+        if let Some(apart) = &mut self.apart {
+            // Each of them has its own reason to finish.
+            self.finish = None;
+            match whole_choices(body) {
+                Ok(choices) => *apart = choices,
+                Err(_) => self.fail(Failure::new(RequestOutcome::BrokenStream, OutputError::NoIds.to_string())),
+            }
+        }
         self.keep(body, output);
     }
 

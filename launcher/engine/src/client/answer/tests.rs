@@ -29,6 +29,41 @@ fn failed(outcome: RequestOutcome, message: &str) -> Result<RequestOutcome, Fail
     Err(Failure::new(outcome, message))
 }
 
+/// Tokens of the prompt and of the answer, and its text; or why there is no answer.
+type Told = Result<(Option<u32>, Option<u32>, String), String>;
+
+/// Answers to three prompts.
+fn several(body: &str) -> Vec<Told> {
+    let mut answer = Answer::default();
+    answer.keep_choices();
+    answer.head(200, JSON, false);
+    answer.bytes(body.as_bytes(), Duration::from_millis(10), 1);
+    answer.end(Duration::from_millis(20), 2);
+    assert_eq!(answer.conclude(), Ok(RequestOutcome::Ok));
+    let read = |it: Result<Answer, Failure>| {
+        let mut it = it.map_err(|it| it.message)?;
+        assert_eq!(it.last_token, Some(Duration::from_millis(10)));
+        let (told, prompt) = (it.told_tokens(None).unwrap(), it.usage.prompt_tokens);
+        Ok((prompt, told, it.take_output().unwrap().text))
+    };
+    answer.take_answers(3, 1).into_iter().map(read).collect()
+}
+
+#[test]
+fn several_prompts_have_an_answer_each() {
+    let ok = |prompt, tokens, text: &str| Ok((Some(prompt), Some(tokens), text.to_owned()));
+    let found = several(
+        r#"{"choices":[{"index":2,"text":"c","token_ids":[1],"prompt_token_ids":[1,2,3,4]},{"index":0,"text":"a b","token_ids":[1,2],
+        "prompt_token_ids":[1]},{"index":1,"text":"x","finish_reason":"abort"}],"usage":{"prompt_tokens":99,"completion_tokens":99}}"#,
+    );
+    assert_eq!(found, [ok(1, 2, "a b"), Err("the server gave the answer up".to_owned()), ok(4, 1, "c")]);
+    // Without token ids the usage is dealt out, so that its sum stays.
+    let found = several(
+        r#"{"choices":[{"text":"a"},{"text":"b"},{"text":"c"}],"usage":{"prompt_tokens":10,"completion_tokens":8}}"#,
+    );
+    assert_eq!(found, [ok(4, 3, "a"), ok(3, 3, "b"), ok(3, 2, "c")]);
+}
+
 #[test]
 fn a_stream_has_the_times_of_its_output() {
     let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3}}\n\n";

@@ -9,18 +9,26 @@ use serde_json::{Value, json};
 use super::{Content, Prompt, push_quoted, push_text};
 use crate::image::Image;
 
+/// The name of the prompt of a completion, with the comma before it.
+pub(super) const PROMPT: &[u8] = b",\"prompt\":";
+
 /// Appends the prompt, and the system message before it.
 pub(super) fn push(api: Api, content: &Content<'_>, body: &mut Vec<u8>) {
     match (api, content.prompt) {
-        (Api::Completions, Prompt::TokenIds(ids)) => push_all(body, [",\"prompt\":", ids]),
+        (Api::Completions, Prompt::TokenIds(ids)) => {
+            body.extend_from_slice(PROMPT);
+            push_all(body, [ids]);
+        }
         (Api::Completions, Prompt::Text(text)) => {
-            body.extend_from_slice(b",\"prompt\":\"");
+            body.extend_from_slice(PROMPT);
+            body.push(b'"');
             push_before(body, content.system);
             push_text(body, text);
             body.push(b'"');
         }
         (Api::Completions, Prompt::Messages(messages)) => {
-            body.extend_from_slice(b",\"prompt\":\"");
+            body.extend_from_slice(PROMPT);
+            body.push(b'"');
             push_before(body, content.system);
             push_text(body, &joined_texts(messages));
             body.push(b'"');

@@ -147,6 +147,30 @@ impl BodyTemplate {
 
     /// The body of a request.
     pub fn body(&self, content: &Content<'_>) -> Bytes {
+        self.with_prompt(content, |body| message::push(self.api, content, body))
+    }
+
+    /// Appends the prompt of a completion to a JSON list of prompts.
+    pub fn push_prompt(content: &Content<'_>, prompts: &mut Vec<u8>) {
+        prompts.push(if prompts.is_empty() { b'[' } else { b',' });
+        let name = prompts.len();
+        message::push(Api::Completions, content, prompts);
+        prompts.drain(name..name + message::PROMPT.len());
+    }
+
+    /// The body of a completion of several prompts, as [`BodyTemplate::push_prompt`] has written them, which asks for token ids: only
+    /// they tell the length of each answer.
+    pub fn batch_body(&self, prompts: &[u8], max_tokens: Option<u32>) -> Bytes {
+        let content = Content { token_ids: true, ..Content::new(Prompt::Text(""), max_tokens) };
+        self.with_prompt(&content, |body| {
+            body.reserve(prompts.len());
+            body.extend_from_slice(message::PROMPT);
+            body.extend_from_slice(if prompts.is_empty() { b"[" } else { prompts });
+            body.push(b']');
+        })
+    }
+
+    fn with_prompt(&self, content: &Content<'_>, push: impl FnOnce(&mut Vec<u8>)) -> Bytes {
         let rest = match (content.token_ids, content.may_end) {
             (true, _) => &self.rest_with_ids,
             (false, true) => &self.rest_that_may_end,
@@ -156,7 +180,7 @@ impl BodyTemplate {
         let texts = content.prompt.written().len() + content.system.len() + content.fields.len();
         let mut body = Vec::with_capacity(self.start.len() + texts + images + rest.len() + 256);
         body.extend_from_slice(&self.start);
-        message::push(self.api, content, &mut body);
+        push(&mut body);
         if let Some(max_tokens) = content.max_tokens {
             body.extend_from_slice(self.length);
             write!(body, "{max_tokens}").expect("a Vec takes every write");

@@ -30,6 +30,21 @@ fn check_all(content: &Content<'_>, expected: [Value; 4]) {
 }
 
 #[test]
+fn several_prompts_are_one_list() {
+    let template = BodyTemplate::new(Api::Completions, "m", false, &Sampling::default());
+    let body = |prompts: &[Prompt<'_>]| -> serde_json::Value {
+        let mut list = Vec::new();
+        prompts.iter().for_each(|it| BodyTemplate::push_prompt(&Content::new(*it, None), &mut list));
+        serde_json::from_slice(&template.batch_body(&list, Some(7))).unwrap()
+    };
+    let found = body(&[Prompt::TokenIds("[1,2]"), Prompt::TokenIds("[3]")]);
+    assert_eq!(found["prompt"], serde_json::json!([[1, 2], [3]]));
+    assert_eq!((&found["max_tokens"], &found["return_token_ids"]), (&7.into(), &true.into()));
+    assert_eq!(body(&[Prompt::Text("a \"b\""), Prompt::Text("é")])["prompt"], serde_json::json!(["a \"b\"", "é"]));
+    assert_eq!(body(&[])["prompt"], serde_json::json!([]));
+}
+
+#[test]
 fn a_completion_asks_for_what_was_asked() {
     let template = template(Api::Completions, true, r#"{"ignoreEos":true}"#);
     let expected = r#"{"model":"m","prompt":"a b","max_tokens":7,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true}}"#;

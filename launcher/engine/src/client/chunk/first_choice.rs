@@ -111,7 +111,7 @@ impl<'de> Deserialize<'de> for First {
 }
 
 /// A string; `None` for any other value.
-fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     struct Words;
     impl<'de> Visitor<'de> for Words {
         type Value = Option<String>;

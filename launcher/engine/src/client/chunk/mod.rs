@@ -51,10 +51,12 @@ macro_rules! pass_over {
     };
 }
 
+mod all_choices;
 mod cached;
 mod first_choice;
 mod typed;
 
+pub(super) use all_choices::{WholeChoice, whole_choices};
 pub(super) use first_choice::FirstChoice;
 
 /// The content of an event, or of a whole answer.

@@ -51,7 +51,7 @@ pub struct LoadPlan {
     /// Whether requests have messages, to which a chat template adds tokens.
     pub(in crate::issue) has_messages: bool,
     /// Answers for each prompt.
-    choices: u32,
+    pub(in crate::issue) choices: u32,
     pub(in crate::issue) streaming: bool,
     /// Whether requests hold the output length that they ask for.
     sends_lengths: bool,
@@ -127,6 +127,7 @@ impl LoadPlan {
                 },
                 users: UserTurns::from_load(&stage.load),
                 clients: workload.abandonment.map(|it| Clients::new(it, seed("abandonment"))),
+                batch: workload.loadgen.as_ref().and_then(|it| it.batch_size).filter(|_| phase.is_some()),
                 outputs: match &phase {
                     Some(phase) => phase.outputs(),
                     None if workload.accuracy.is_some() => KeepOutputs::All,

@@ -31,6 +31,8 @@ pub(in crate::issue) struct PlannedStage {
     pub(in crate::issue) phase: Option<Arc<PlannedPhase>>,
     /// Clients that disconnect early; `None` if all of them wait.
     pub(in crate::issue) clients: Option<Clients>,
+    /// Samples of one request, for a LoadGen phase in static batches.
+    pub(in crate::issue) batch: Option<u32>,
     /// The requests whose output is kept.
     pub(in crate::issue) outputs: KeepOutputs,
     /// The window, if the times are known before the run.

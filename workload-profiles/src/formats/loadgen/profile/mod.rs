@@ -13,7 +13,7 @@ mod target_qps;
 
 use std::time::Duration;
 
-use crds::units::Span;
+use crds::{benchmark_run::Api, units::Span};
 use serde_json::Value;
 
 use super::{Mode, Scenario};
@@ -39,12 +39,15 @@ use mlperf_tests::Tests;
 /// The most requests under way at once in Offline: enough for the largest batch of a server, and few enough for its queue of
 /// new connections.
 const OFFLINE_CONCURRENCY: u32 = 1_024;
+/// The most samples of a static batch: so that the answer of one is some tens of megabytes, and less than the client reads.
+const MAX_BATCH: u64 = 1_024;
 /// The keys of a profile.
-pub(in crate::formats) const KEYS: [&str; 22] = [
+pub(in crate::formats) const KEYS: [&str; 23] = [
     "accuracy",
     "api",
     "audit",
     "audit_config",
+    "batchSize",
     "benchmark",
     "dataset",
     "headers",
@@ -83,7 +86,8 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
     let streaming = streaming(&root, tests.as_ref());
     let sampling = greedy_sampling(&root, tokens);
     let timeouts = request_timeouts(&root, tests.as_ref(), streaming);
-    let max_concurrency = max_concurrency(&root, tests.as_ref());
+    let batch_size = batch_size(&root, tests.as_ref(), api, streaming);
+    let max_concurrency = max_concurrency(&root, tests.as_ref(), batch_size.is_some());
     let accuracy = scored(&root, tests.as_ref(), data.as_ref());
     let within = tests.as_ref().zip(data.as_ref()).is_some_and(|(tests, data)| bounds::check(&root, tests, &data.qsl));
     root.finish();
@@ -98,6 +102,7 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
         sut_name,
         qsl: data.qsl,
         max_concurrency,
+        batch_size,
         tests: tests.tests,
         auto_qps: tests.auto_qps,
         user_conf: tests.user_conf,
@@ -168,15 +173,34 @@ fn streaming(root: &Section, tests: Option<&Tests>) -> bool {
     streaming
 }
 
-/// The most requests under way at once, in scenarios that do not fix it.
-fn max_concurrency(root: &Section, tests: Option<&Tests>) -> Option<u32> {
+/// The samples of one request. Only Offline has its samples at hand from the start, only completions hold several prompts, and only an
+/// answer in one piece says which of them an output belongs to in a way that all servers share.
+fn batch_size(root: &Section, tests: Option<&Tests>, api: Option<Api>, streaming: bool) -> Option<u32> {
+    let size = root.count_u32("batchSize", 1..=MAX_BATCH)?;
+    if let Some(scenario) = tests.map(|it| it.scenario).filter(|it| *it != Scenario::Offline) {
+        let what = format!("is a key of Offline alone, and the scenario is {}", scenario.name());
+        root.problem("batchSize", format!("{what}; take it out"));
+    }
+    if api.is_some_and(|it| it != Api::Completions) {
+        let what = "puts several prompts into a request, and a chat holds one conversation";
+        root.problem("batchSize", format!("{what}; set api to completions, or take it out"));
+    }
+    if streaming {
+        root.problem("batchSize", "needs answers in one piece; set streaming to false, or take it out");
+    }
+    Some(size)
+}
+
+/// The most requests under way at once, in scenarios that do not fix it. Static batches follow each other.
+fn max_concurrency(root: &Section, tests: Option<&Tests>, has_batches: bool) -> Option<u32> {
     let written = concurrency(root, "maxConcurrency");
     let scenario = tests.map(|it| it.scenario);
     if let (Some(_), Some(scenario @ (Scenario::SingleStream | Scenario::MultiStream))) = (written, scenario) {
         let what = format!("is not a key for {}, which sends a query when the last one is complete", scenario.name());
         root.problem("maxConcurrency", format!("{what}; take it out"));
     }
-    written.or((scenario == Some(Scenario::Offline)).then_some(OFFLINE_CONCURRENCY))
+    let of_offline = if has_batches { 1 } else { OFFLINE_CONCURRENCY };
+    written.or((scenario == Some(Scenario::Offline)).then_some(of_offline))
 }
 
 /// The section `sampling`. The likeliest token each time, as MLPerf asks, unless the profile has a temperature.

@@ -340,3 +340,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn static_batches_are_of_offline_and_follow_each_other() {
+    let batches = |keys: &str| {
+        let loadgen = loadgen(&format!("scenario: Offline\n{keys}"));
+        (loadgen.batch_size, loadgen.max_concurrency)
+    };
+    assert_eq!(batches(""), (None, Some(1_024)));
+    assert_eq!(batches("batchSize: 32"), (Some(32), Some(1)));
+    assert_eq!(batches("batchSize: 32\nmaxConcurrency: 4"), (Some(32), Some(4)));
+    check_error(
+        "scenario: Server\nbatchSize: 8\nstreaming: false\nsettings: {use_token_latencies: false}",
+        "batchSize: is a key of Offline alone, and the scenario is Server; take it out",
+    );
+    check_error(
+        "scenario: Offline\nbatchSize: 8\napi: chat",
+        "batchSize: puts several prompts into a request, and a chat holds one conversation; set api to completions, or take it out",
+    );
+    check_error(
+        "scenario: Offline\nbatchSize: 8\nstreaming: true",
+        "batchSize: needs answers in one piece; set streaming to false, or take it out",
+    );
+    for wrong in ["0", "1025", "-1", "x"] {
+        let error = read(&format!("scenario: Offline\nbatchSize: {wrong}")).unwrap_err();
+        assert!(error.starts_with("batchSize: "), "{error}");
+    }
+}

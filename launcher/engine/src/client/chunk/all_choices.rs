@@ -1,0 +1,146 @@
+//! The choices of a whole answer one by one, for a request of several prompts.
+//!
+//! Read in addition to [`Chunk`](super::Chunk). As there, everything unknown is ignored, except for token ids that are no list of numbers.
+
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+
+use super::{Finish, Reason, count, first_choice::text};
+use crate::client::lenient_json::parse;
+
+/// One choice of a whole answer.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::client) struct WholeChoice {
+    /// Its index, else its place in the list.
+    pub(in crate::client) index: u32,
+    pub(in crate::client) text: String,
+    /// The generated token ids; `None` if the server does not send them.
+    pub(in crate::client) token_ids: Option<Vec<u32>>,
+    /// Tokens of its prompt, where the server sends their ids.
+    pub(in crate::client) prompt_tokens: Option<u32>,
+    pub(in crate::client) finish: Option<Finish>,
+}
+
+/// The choices of an answer that [`Chunk::parse`](super::Chunk::parse) has accepted.
+///
+/// # Errors
+/// A choice has `token_ids` that are no list of 32-bit numbers.
+pub(in crate::client) fn whole_choices(bytes: &[u8]) -> Result<Vec<WholeChoice>, serde_json::Error> {
+    let answer: Answer = parse(bytes)?;
+    let choice = |(place, it): (usize, Choice)| WholeChoice {
+        index: it.index.unwrap_or(u32::try_from(place).unwrap_or(u32::MAX)),
+        text: it.text.unwrap_or_default(),
+        token_ids: it.token_ids,
+        prompt_tokens: it.prompt_token_ids.0,
+        finish: it.finish_reason.0,
+    };
+    Ok(answer.choices.into_iter().enumerate().map(choice).collect())
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    choices: Vec<Choice>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default, deserialize_with = "count")]
+    index: Option<u32>,
+    #[serde(default, deserialize_with = "text")]
+    text: Option<String>,
+    #[serde(default)]
+    token_ids: Option<Vec<u32>>,
+    #[serde(default)]
+    prompt_token_ids: Length,
+    #[serde(default)]
+    finish_reason: Reason,
+}
+
+/// The number of entries of a list, which are not kept; `None` for any other value.
+#[derive(Default)]
+struct Length(Option<u32>);
+
+impl<'de> Deserialize<'de> for Length {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct List;
+        impl<'de> Visitor<'de> for List {
+            type Value = Length;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Length, A::Error> {
+                let mut length = 0_u32;
+                while list.next_element::<IgnoredAny>()?.is_some() {
+                    length = length.saturating_add(1);
+                }
+                Ok(Length(Some(length)))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Length, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Length(None))
+            }
+
+            fn visit_unit<E>(self) -> Result<Length, E> {
+                Ok(Length(None))
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Length, E> {
+                Ok(Length(None))
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Length, E> {
+                Ok(Length(None))
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Length, E> {
+                Ok(Length(None))
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Length, E> {
+                Ok(Length(None))
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Length, E> {
+                Ok(Length(None))
+            }
+        }
+        deserializer.deserialize_any(List)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_choice_has_its_own_text_and_tokens() {
+        let json = r#"{"choices":[
+            {"index":1,"text":"b c","token_ids":[7,8],"prompt_token_ids":[1,2,3],"finish_reason":"length"},
+            {"index":0,"text":"","token_ids":[],"finish_reason":"stop"},
+            {"text":"é","finish_reason":"abort","prompt_token_ids":null}
+        ],"usage":{"prompt_tokens":9}}"#;
+        let choice = |index, text: &str, token_ids, prompt_tokens, finish| WholeChoice {
+            index,
+            text: text.into(),
+            token_ids,
+            prompt_tokens,
+            finish: Some(finish),
+        };
+        let expected = [
+            choice(1, "b c", Some(vec![7, 8]), Some(3), Finish::Length),
+            choice(0, "", Some(vec![]), None, Finish::Complete),
+            choice(2, "é", None, None, Finish::Failed),
+        ];
+        assert_eq!(whole_choices(json.as_bytes()).unwrap(), expected);
+        assert_eq!(whole_choices(b"{}").unwrap(), []);
+        whole_choices(br#"{"choices":[{"token_ids":[-1]}]}"#).unwrap_err();
+    }
+}
