@@ -148,14 +148,13 @@ fn pickles_have_their_rows_also_compressed() {
         let what = name(&path);
         let stem = what.split('.').next().unwrap();
         let expected = json_of(&path.with_file_name(format!("{stem}.expected.json")));
-        // Values that JSON lacks are compared elsewhere.
-        if expected["kind"] != "DataFrame" || matches!(stem, "types" | "empty") {
+        if expected["kind"] != "DataFrame" {
             continue;
         }
         let data = expected["data"].as_object().unwrap();
         let count = expected["index"].as_array().unwrap().len();
         let row = |place: usize| {
-            Value::Object(data.iter().map(|(name, values)| (name.clone(), values[place].clone())).collect())
+            Value::Object(data.iter().map(|(name, values)| (name.clone(), as_json(&values[place]))).collect())
         };
         let wanted: Vec<Value> = (0..count).map(row).collect();
         assert_rows(&path, &Value::from(wanted));
@@ -167,9 +166,27 @@ fn pickles_have_their_rows_also_compressed() {
     say(&format!("pickle: the rows of {plain} plain and {packed} compressed tables compared"));
 }
 
+/// A value as JSON has it: times are their nanoseconds, long numbers their digits, bytes are text or null.
+fn as_json(value: &Value) -> Value {
+    match value {
+        Value::Array(list) => list.iter().map(as_json).collect(),
+        Value::Object(map) => match map.iter().next().map(|(key, value)| (key.as_str(), value)) {
+            Some(("$datetime_ns" | "$int", value)) => value.clone(),
+            Some(("$float", _)) => Value::Null,
+            Some(("$bytes", hex)) => {
+                let hex = hex.as_str().unwrap().as_bytes().chunks(2).map(|it| std::str::from_utf8(it).unwrap());
+                let bytes: Vec<u8> = hex.map(|it| u8::from_str_radix(it, 16).unwrap()).collect();
+                String::from_utf8(bytes).map_or(Value::Null, Value::from)
+            }
+            _ => Value::Object(map.iter().map(|(key, value)| (key.clone(), as_json(value))).collect()),
+        },
+        other => other.clone(),
+    }
+}
+
 fn label(value: &Value) -> Label {
     match value {
-        Value::Number(number) => Label::Number(number.as_i64().unwrap()),
+        Value::Number(number) => number.as_i64().map_or(Label::Other, Label::Number),
         Value::String(text) => Label::Text(text.clone()),
         _ => Label::Other,
     }
