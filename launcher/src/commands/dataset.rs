@@ -114,7 +114,7 @@ fn requests(found: &Description, file: &Path) -> Option<String> {
     };
     let mut yaml = String::from("requests:\n  dataSet:\n");
     let _ = writeln!(yaml, "    file: {}", quoted(&file.to_string_lossy()));
-    if !file.is_dir() && DataSetFormat::from_path(file) != Some(found.format) {
+    if DataSetFormat::from_path(file) != Some(found.format) {
         let _ = writeln!(yaml, "    format: {}", keyword(found.format));
     }
     let _ = writeln!(yaml, "    row: {row}\n    output: {output}");

@@ -99,7 +99,7 @@ fn what_is_no_data_set_is_an_error_with_a_remedy() {
         assert!(done.status.code() == Some(10) && said.contains(part), "{:?} {said}", done.status);
     };
     check(Path::new("/none"), "cannot read the data set /none");
-    check(folder.path(), "it is a folder without input_ids_padded.npy; give a file of it");
+    check(folder.path(), "it is a folder without a data set, and without input_ids_padded.npy; give a file");
     check(&fixture("hostile-pickle/os_system_proto0.pkl"), "names os.system, which is not among the names");
     check(&fixture("hostile-pickle/os_system_proto0.pkl"), "pandas.read_pickle('os_system_proto0.pkl').to_parquet(");
     check(&fixture("hostile-pickle/memo_bomb.pkl"), "uses its parts again and again");

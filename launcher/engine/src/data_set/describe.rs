@@ -286,8 +286,12 @@ impl RowSink for Describer<'_> {
             self.others.push(names[left_out].to_owned());
         }
         places.sort_unstable();
-        let column = |it: &usize| Tally { name: names[*it].to_owned(), ..Tally::default() };
-        self.columns = places.iter().map(column).collect();
+        for name in places.iter().map(|it| names[*it]) {
+            // Another file of the same folder may have named it.
+            if self.columns.iter().all(|it| it.name != name) {
+                self.columns.push(Tally { name: name.to_owned(), ..Tally::default() });
+            }
+        }
         Ok(places)
     }
 

@@ -286,7 +286,7 @@ fn without(path: &Path, reason: impl Into<String>) -> (FileDigest, Option<String
 
 /// A data set that is there.
 enum Opened {
-    /// A folder of arrays.
+    /// A folder of arrays, or of data sets.
     Folder,
     Parquet(File),
     Stream(File),
@@ -366,11 +366,11 @@ fn read_parquet(rules: Rules<'_>, file: File, limits: Limits) -> Result<Found, D
     finish(rules, sink, read.map(|()| notices))
 }
 
-/// Reads a folder of arrays.
+/// Reads a folder.
 fn read_folder(rules: Rules<'_>, limits: Limits) -> Result<(Found, FileDigest), DataSetError> {
     let mut sink = Sink::new(Rules { most_bytes: limits.kept, ..rules }, limits.row);
-    let digest = source::folder(&mut sink, rules.set.file.as_path(), limits)?;
-    Ok((finish(rules, sink, Ok(Vec::new()))?, digest))
+    let source = source::folder(&mut sink, rules.set.file.as_path(), limits)?;
+    Ok((finish(rules, sink, Ok(source.notices))?, source.file))
 }
 
 /// Reads a file of any other format.

@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, BufRead as _, BufReader, Cursor, Read},
     os::unix::fs::FileExt as _,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use python_data::{npy, zip};
@@ -25,6 +25,8 @@ use crate::{
 
 /// How a Parquet file begins.
 const PARQUET: &[u8] = b"PAR1";
+/// The most files of a folder.
+const MAX_FILES: usize = 10_000;
 /// Bytes at the start of a file that are looked at.
 const START: usize = 16;
 
@@ -50,11 +52,14 @@ fn marked(start: &[u8]) -> Option<DataSetFormat> {
 
 /// Reads the rows of a file, in the format of its content.
 pub(super) fn feed(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Result<Source, DataSetError> {
-    let failed = |cause| DataSetError::Read { path: path.to_owned(), cause };
     if path.is_dir() {
-        let file = folder(sink, path, limits)?;
-        return Ok(Source { file, format: DataSetFormat::Npy, notices: Vec::new() });
+        return folder(sink, path, limits);
     }
+    feed_file(sink, path, limits)
+}
+
+fn feed_file(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Result<Source, DataSetError> {
+    let failed = |cause| DataSetError::Read { path: path.to_owned(), cause };
     let file = user_file::open(path).map_err(failed)?;
     let named = DataSetFormat::from_path(path);
     let is_file = file.metadata().is_ok_and(|it| it.is_file());
@@ -223,23 +228,77 @@ fn python_rows(
     }
 }
 
-/// Reads a folder of arrays. Its digest is that of the lines that `sha256sum` prints for its files, in the order of their names.
-pub(super) fn folder(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Result<FileDigest, DataSetError> {
+/// Reads a folder: of arrays that belong together, or of data sets of one format, whose rows follow each other in the order of the names. Its
+/// digest is that of the lines that `sha256sum` prints for its files, in that order.
+pub(super) fn folder(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Result<Source, DataSetError> {
     let failed = |cause| DataSetError::Read { path: path.to_owned(), cause };
-    if !path.join(PADDED[0]).exists() {
-        let what = format!("it is a folder without {}; give a file of it", PADDED[0]);
-        return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, what)));
+    let mut sums = String::new();
+    let mut add = |name: &str, file: &FileDigest| {
+        sums.push_str(&format!("{}  {name}\n", file.sha256.as_deref().unwrap_or_default()));
+    };
+    if path.join(PADDED[0]).exists() {
+        let mut files = [None, None, None];
+        for (slot, name) in files.iter_mut().zip(PADDED) {
+            let file = path.join(name);
+            if fs::exists(&file).unwrap_or_default() {
+                let bytes = user_file::read(&file, limits.file).map_err(failed)?;
+                add(name, &FileDigest::from_bytes(&file, &bytes));
+                *slot = Some(bytes);
+            }
+        }
+        python::padded(sink, files)?;
+        let file = FileDigest::from_bytes(path, sums.as_bytes());
+        return Ok(Source { file, format: DataSetFormat::Npy, notices: Vec::new() });
     }
-    let (mut files, mut sums) = ([None, None, None], String::new());
-    for (slot, name) in files.iter_mut().zip(PADDED) {
-        let file = path.join(name);
-        if fs::exists(&file).unwrap_or_default() {
-            let bytes = user_file::read(&file, limits.file).map_err(failed)?;
-            let sha256 = FileDigest::from_bytes(&file, &bytes).sha256.unwrap_or_default();
-            sums.push_str(&format!("{sha256}  {name}\n"));
-            *slot = Some(bytes);
+    let (files, format) = files_of(path).map_err(failed)?;
+    let mut notices = Vec::new();
+    for file in &files {
+        let name = file.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+        let read = if sink.is_complete() { Err(None) } else { feed_file(sink, file, limits).map_err(Some) };
+        match read {
+            Ok(read) => {
+                add(&name, &read.file);
+                notices.extend(read.notices.into_iter().map(|it| format!("{name}: {it}")));
+            }
+            // Behind the last row that is used, the rest of the files does not matter.
+            Err(_) if sink.is_complete() => {
+                let rest = user_file::open(file).and_then(|it| DigestReader::new(it).finish(file, u64::MAX));
+                add(&name, &rest.map_err(failed)?);
+            }
+            Err(Some(DataSetError::Wrong { at, what, .. })) => {
+                return Err(DataSetError::Wrong { path: file.clone(), at, what });
+            }
+            Err(Some(error)) => return Err(error),
+            Err(None) => {}
         }
     }
-    python::padded(sink, files)?;
-    Ok(FileDigest::from_bytes(path, sums.as_bytes()))
+    Ok(Source { file: FileDigest::from_bytes(path, sums.as_bytes()), format, notices })
+}
+
+/// The data sets of a folder, by the ends of their names, in order.
+fn files_of(path: &Path) -> io::Result<(Vec<PathBuf>, DataSetFormat)> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let file = entry?.path();
+        if DataSetFormat::from_path(&file).is_some() && file.is_file() {
+            files.push(file);
+        }
+    }
+    files.sort();
+    let formats: Vec<DataSetFormat> = files.iter().filter_map(|it| DataSetFormat::from_path(it)).collect();
+    let wrong = |what: String| io::Error::new(io::ErrorKind::IsADirectory, what);
+    let Some(format) = formats.first().copied() else {
+        return Err(wrong(format!("it is a folder without a data set, and without {}; give a file", PADDED[0])));
+    };
+    if files.len() > MAX_FILES {
+        return Err(wrong(format!("it is a folder of {} data sets; at most {MAX_FILES} are read", files.len())));
+    }
+    match formats.iter().find(|it| **it != format) {
+        Some(other) => Err(wrong(format!(
+            "it is a folder of data sets in several formats, {} and {}; give one file, or a folder with files of one format",
+            format_name(format),
+            format_name(*other)
+        ))),
+        None => Ok((files, format)),
+    }
 }

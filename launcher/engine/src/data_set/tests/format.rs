@@ -432,6 +432,40 @@ fn a_column_that_the_profile_does_not_name_is_found_by_its_usual_names() {
     assert!(found.notices[0].message.contains("its column input_tokens"), "{:?}", found.notices);
 }
 
+#[test]
+fn a_folder_is_its_files_in_the_order_of_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("part-1.jsonl", "{\"tok_input\":[3]}\n{\"tok_input\":[4]}\n");
+    write("part-0.jsonl", "{\"tok_input\":[1]}\n");
+    write("README.md", "no data");
+    let set = |count| {
+        DataSet::new(
+            folder.path().to_owned(),
+            DataSetFormat::Jsonl,
+            PromptColumn::from_form(PromptForm::TokenIds),
+            9,
+            count,
+        )
+    };
+    let found = read_with_digest(&super::workload_of(&set(3)), Seed(1)).unwrap();
+    assert_eq!([0, 1, 2].map(|it| found.rows.ids(it)[0]), [1, 3, 4]);
+    // The digest is that of all files, also where the last one is not used.
+    let first = read_with_digest(&super::workload_of(&set(1)), Seed(1)).unwrap();
+    assert_eq!((first.rows.len(), first.file), (1, found.file));
+    let described = describe::describe(folder.path(), &TokenCount::Words).unwrap();
+    assert_eq!((described.rows, described.columns[0].lengths.unwrap().max), (3, 1));
+    write("part-2.jsonl", "oops");
+    let error = read(&super::workload_of(&set(4)), Seed(1)).unwrap_err().to_string();
+    assert!(error.contains("part-2.jsonl, line 1: is no JSON object"), "{error}");
+    write("part-2.csv", "a");
+    let error = read(&super::workload_of(&set(4)), Seed(1)).unwrap_err().to_string();
+    assert!(
+        error.contains("in several formats, JSON Lines and CSV") || error.contains("in several formats, CSV"),
+        "{error}"
+    );
+}
+
 /// Files of Python, as the prompts of a workload.
 #[test]
 fn pickles_and_arrays_are_prompts() {
