@@ -1,9 +1,6 @@
-//! [I/O] Reads what answers are scored with: the expected answers, Punkt's tables, and how the tokenizer decodes.
+//! [I/O] Reads what answers are scored with: the expected answers and Punkt's tables.
 
-use std::{
-    io::ErrorKind,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use accuracy::{
     benchmark::Benchmark,
@@ -21,8 +18,6 @@ use tracing::warn;
 
 /// The variable of the environment that names the folder of Punkt's tables.
 pub const PUNKT_VARIABLE: &str = "PUNKT_DATA";
-/// The most bytes of a `tokenizer_config.json`: many times the largest.
-const MAX_CONFIG: u64 = 16 << 20;
 /// The most bytes of one of Punkt's tables.
 const MAX_TABLE: u64 = 4 << 20;
 
@@ -38,23 +33,6 @@ pub(super) fn punkt_folder() -> Option<PathBuf> {
 pub fn tables(folder: &Path, named: &str) -> anyhow::Result<Punkt> {
     let read = |name: &'static str| user_file::read(&folder.join(name), MAX_TABLE);
     Punkt::read(read).with_context(|| format!("cannot use the folder {} of {named}", folder.display()))
-}
-
-/// Whether the tokenizer's configuration asks for the clean-up of spaces; `None`: there is none. An absent key means no.
-///
-/// # Errors
-/// The configuration cannot be read, or is no JSON.
-pub fn cleans_up(tokenizer: &Path) -> anyhow::Result<Option<bool>> {
-    let folder = if tokenizer.is_dir() { tokenizer } else { tokenizer.parent().unwrap_or(Path::new(".")) };
-    let path = folder.join("tokenizer_config.json");
-    let text = match user_file::read_text(&path, MAX_CONFIG) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
-    };
-    let wrong = || format!("{} is no JSON; give the file that the model is published with", path.display());
-    let config: serde_json::Value = serde_json::from_str(&text).with_context(wrong)?;
-    Ok(Some(config["clean_up_tokenization_spaces"].as_bool().unwrap_or_default()))
 }
 
 /// Reads the expected answers of a data set in any format that requests can have, by their samples. `column`: the one that has them; `None`: the

@@ -27,8 +27,8 @@ use crds::{AccuracyVerdict, hex, wording::with_causes};
 use engine::{
     file_digest::FileDigest,
     issue::LoadResult,
+    model_folder,
     recorder::{KeptOutput, Recorder},
-    tokenizer_file,
 };
 use loadgen::logs::accuracy_log::{self, AccuracyEntry};
 use report::AccuracyFile;
@@ -42,7 +42,7 @@ use workload_profiles::{
 };
 
 pub use decoder::Decoder;
-pub use materials::{PUNKT_VARIABLE, cleans_up, expected, tables};
+pub use materials::{PUNKT_VARIABLE, expected, tables};
 
 /// The name that LoadGen gives the log of answers.
 const LOG: &str = "mlperf_log_accuracy.json";
@@ -97,8 +97,10 @@ impl Scoring {
             Err(error) => return Err(error).context("accuracy"),
         };
         let tokenizer = wanted.tokenizer.as_ref().or(workload.tokenizer.as_ref()).map(|it| it.as_path());
-        let cleans = tokenizer.map(cleans_up).transpose()?.flatten();
-        let tokenizer = tokenizer.map(tokenizer_file::read).transpose()?;
+        let model = tokenizer.map(model_folder::read).transpose()?;
+        model.iter().flat_map(|it| &it.warnings).for_each(|it| warn!("{it}"));
+        let cleans = model.as_ref().and_then(|it| it.config.as_ref()).map(|it| it.cleans_up);
+        let tokenizer = model.map(|it| (it.tokenizer, it.digest));
         let (folder, named) = match &wanted.punkt {
             Some(folder) => (Some(folder.clone()), "accuracy.punkt"),
             None => (materials::punkt_folder(), PUNKT_VARIABLE),
