@@ -77,11 +77,13 @@ pub fn read(
         let mut prompt = prompt.prompt;
         let prompt_ids: Option<Arc<[u32]>> = prompt.ids.take().map(Into::into);
         asked.prompt_tokens = asked.prompt_tokens.saturating_add(prompt.tokens);
+        let asks_for_letter = prompt.asks_for_letter;
         let words = mix(mix(options.seed.derive("simulator/answers").0, prompt.digest()), request_seed as u64);
         let siblings = (n > 1).then(|| Arc::new(Siblings::new(n)));
         let echo: Option<Arc<str>> = echo.next().map(Into::into);
         for choice in 0..n {
             let words = if choice == 0 { words } else { mix(words, u64::from(choice)) };
+            let words = text::answer_seed(words, asks_for_letter);
             let (work, stop) = lengths.work(words, prompt.blocks.clone(), &stops, options);
             let answer = Answer { words, stop, echo: echo.clone(), logprobs, form: form.clone() };
             let index = asked.choices.len() as u32;

@@ -29,18 +29,21 @@ pub struct Prompt {
     pub ids: Option<Vec<u32>>,
     /// Texts that it was made from.
     texts: u64,
+    /// Whether its last text asks for one of four choices: it ends with `Answer:`, as that of a question of MMLU.
+    pub asks_for_letter: bool,
 }
 
 impl Prompt {
     /// An empty one, with digests for blocks of so many tokens; it keeps its ids only where they are wanted.
     pub fn new(block_size: u32, salt: u64, with_ids: bool) -> Self {
         let blocks = BlockHashes::new(block_size, salt);
-        Prompt { tokens: 0, blocks, ids: with_ids.then(Vec::new), texts: 0 }
+        Prompt { tokens: 0, blocks, ids: with_ids.then(Vec::new), texts: 0, asks_for_letter: false }
     }
 
     /// Adds a piece of text.
     pub fn add_text(&mut self, text: &str) {
         self.texts += 1;
+        self.asks_for_letter = text.ends_with("Answer:");
         for_each_token(text, |id| self.add_token(id));
     }
 
@@ -168,14 +171,36 @@ pub fn natural_length(seed: u64, mean: u32) -> u32 {
     ((draw.ln() / goes_on.ln()) as u32).saturating_add(1)
 }
 
+/// What the upper bits of a seed are where the answer begins with a letter, and of no other seed.
+const LETTER_MARK: u64 = 0xa5bc << 48;
+const MARK_BITS: u64 = 0xffff << 48;
+
+/// The seed of an answer: marked where the prompt asks for one of four choices, and never else.
+pub fn answer_seed(seed: u64, asks_for_letter: bool) -> u64 {
+    match (asks_for_letter, begins_with_letter(seed)) {
+        (true, _) => seed & !MARK_BITS | LETTER_MARK,
+        (false, true) => seed ^ MARK_BITS,
+        (false, false) => seed,
+    }
+}
+
+fn begins_with_letter(seed: u64) -> bool {
+    seed & MARK_BITS == LETTER_MARK
+}
+
 /// The token at this position of an answer. All but the first begin with a space; none needs escaping in JSON.
 pub fn word(seed: u64, position: u32) -> &'static str {
-    let word = WORDS[choice(seed, position)];
-    if position == 0 { &word[1..] } else { word }
+    if position == 0 {
+        return if begins_with_letter(seed) { &LETTERS[letter(seed)][1..] } else { &WORDS[choice(seed, 0)][1..] };
+    }
+    WORDS[choice(seed, position)]
 }
 
 /// The id of that token.
 pub fn word_id(seed: u64, position: u32) -> u32 {
+    if position == 0 && begins_with_letter(seed) {
+        return ids(LETTERS[letter(seed)]).first().copied().unwrap_or_default();
+    }
     word_ids()[choice(seed, position)]
 }
 
@@ -185,10 +210,17 @@ fn word_ids() -> &'static [u32] {
     &IDS
 }
 
-/// Words that might have stood there.
+/// Words that might have stood there, the likeliest first: the other letters where a letter stands there.
 pub fn others(seed: u64, position: u32) -> impl Iterator<Item = &'static str> {
-    let chosen = choice(seed, position);
-    (1..WORDS.len()).map(move |step| WORDS[(chosen + step) % WORDS.len()])
+    let (chosen, chosen_letter) = (choice(seed, position), letter(seed));
+    let letters = if position == 0 && begins_with_letter(seed) { 1..LETTERS.len() } else { 0..0 };
+    let letters = letters.map(move |step| LETTERS[(chosen_letter + step) % LETTERS.len()]);
+    letters.chain((1..WORDS.len()).map(move |step| WORDS[(chosen + step) % WORDS.len()]))
+}
+
+/// Which letter an answer begins with.
+fn letter(seed: u64) -> usize {
+    (mix(seed, 0x1f) % LETTERS.len() as u64) as usize
 }
 
 fn choice(seed: u64, position: u32) -> usize {
@@ -200,6 +232,9 @@ fn choice(seed: u64, position: u32) -> usize {
 pub fn answer(seed: u64, tokens: u32) -> String {
     (0..tokens).map(|position| word(seed, position)).collect()
 }
+
+/// The letters of four choices.
+const LETTERS: [&str; 4] = [" A", " B", " C", " D"];
 
 #[rustfmt::skip]
 const WORDS: [&str; 64] = [
@@ -273,6 +308,41 @@ mod tests {
         assert_eq!(digest(&["abc", "d"]), digest(&["abc", "d"]));
         assert_ne!(digest(&["abc", "d"]), digest(&["ab", "cd"]));
         assert_ne!(digest(&["12345678"]), digest(&["12345678", ""]));
+    }
+
+    #[test]
+    fn a_question_with_choices_is_answered_by_a_letter() {
+        let mut letters = std::collections::HashSet::new();
+        for seed in 0..64 {
+            let seed = answer_seed(mix(seed, 1), true);
+            let first = word(seed, 0);
+            assert!(["A", "B", "C", "D"].contains(&first), "{first}");
+            assert_eq!(ids(first), [word_id(seed, 0)]);
+            let others: Vec<&str> = others(seed, 0).take(4).collect();
+            assert!(others[..3].iter().all(|it| LETTERS.contains(it) && !it.ends_with(first)), "{others:?}");
+            assert!(!LETTERS.contains(&others[3]) && !LETTERS.contains(&word(seed, 1)));
+            letters.insert(first);
+        }
+        assert_eq!(letters.len(), 4);
+        for seed in [0, 7, LETTER_MARK, LETTER_MARK | 5] {
+            assert!(!begins_with_letter(answer_seed(seed, false)));
+        }
+    }
+
+    #[test]
+    fn only_a_prompt_that_ends_with_the_question_asks_for_a_letter() {
+        for (texts, expected) in [
+            (&["D. x\nAnswer:"][..], true),
+            (&["Answer:", "Tell me"], false),
+            (&["Tell me", "Answer:"], true),
+            (&["Answer: A"], false),
+            (&[], false),
+        ] {
+            let mut prompt = Prompt::default();
+            texts.iter().for_each(|it| prompt.add_text(it));
+            prompt.add_token(5);
+            assert_eq!(prompt.asks_for_letter, expected, "{texts:?}");
+        }
     }
 
     #[test]
