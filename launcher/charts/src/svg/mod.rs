@@ -8,12 +8,14 @@ mod labels;
 mod layout;
 pub(crate) mod legend;
 mod paint;
+mod ranking;
 mod shapes;
 pub(crate) mod text;
 
 pub(crate) use canvas::Px;
 pub(crate) use frame::Vertical;
 pub(crate) use layout::Layout;
+pub use ranking::{Ranked, Ranking, draw_ranking};
 
 use canvas::{Anchor, Canvas, Font};
 use legend::Legend;

@@ -1,0 +1,191 @@
+//! Shares with names as bars from left to right, a line each, in the order in which they are given.
+
+use super::{
+    Px, Style,
+    canvas::{Anchor, Canvas, Font, Path},
+    element_id,
+    layout::{SMALL, TEXT, TITLE},
+    legend::{self, Entry, Legend, Sample},
+    paint::Paint,
+    text,
+};
+use crate::figure::Tone;
+
+/// Bars with names, in groups that have a colour each. Names may have any characters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranking {
+    /// A name for elements and files: lower-case letters, digits and hyphens.
+    pub id: String,
+    pub title: String,
+    /// What the drawing shows, from what: a sentence or two.
+    pub caption: String,
+    /// The names of the groups.
+    pub groups: Vec<String>,
+    /// From top to bottom.
+    pub bars: Vec<Ranked>,
+    /// A line across all bars, with its name.
+    pub line: Option<(f64, String)>,
+}
+
+/// A bar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranked {
+    pub name: String,
+    /// The index of its group.
+    pub group: usize,
+    /// From 0 to 1; a value that is not finite has no bar.
+    pub share: f64,
+    /// What stands at its end, such as the value in words.
+    pub note: String,
+}
+
+const PAD: f64 = 12.0;
+/// The height of a bar and of its line, in pixels.
+const BAR: f64 = 11.0;
+const LINE: f64 = 16.0;
+const TITLE_LINE: f64 = 20.0;
+const CAPTION_LINE: f64 = 14.0;
+/// The labels of the axis are this far apart.
+const STEPS: u32 = 4;
+/// The most of the width that the names take.
+const MOST_NAMES: f64 = 0.4;
+
+/// The drawing as one `<svg>` element of this width, which has its title, legend and caption. Its height follows from the number of bars.
+pub fn draw_ranking(ranking: &Ranking, width: f64) -> String {
+    let width = if width.is_finite() { width.clamp(320.0, 4000.0) } else { 760.0 };
+    let (inner, paint) = (width - 2.0 * PAD, Paint(Style::Standalone));
+    let mut canvas = Canvas::default();
+    let entry = |(index, name): (usize, &String)| Entry {
+        name: name.clone(),
+        samples: vec![(Sample::Bar, Tone::Category(index))],
+    };
+    let groups = Legend { entries: ranking.groups.iter().enumerate().map(entry).collect(), keys: Vec::new() };
+    let placed = legend::placed(&groups, inner);
+
+    let title = text::wrapped(&ranking.title, TITLE * 1.06, inner, 2);
+    let caption = text::wrapped(&ranking.caption, SMALL, inner, 4);
+    let legend_top = PAD + title.len() as f64 * TITLE_LINE + 4.0;
+    // Above the bars stand the name of the line, and the labels of the axis.
+    let top = legend_top + placed.height + 36.0;
+    let bottom = top + ranking.bars.len() as f64 * LINE + 4.0;
+    let height = bottom + 26.0 + caption.len() as f64 * CAPTION_LINE + PAD;
+
+    let widest = |texts: &mut dyn Iterator<Item = &String>| {
+        texts.map(|it| text::width(it, TEXT)).fold(0.0, f64::max).min(width * MOST_NAMES)
+    };
+    let names = widest(&mut ranking.bars.iter().map(|it| &it.name));
+    let notes = widest(&mut ranking.bars.iter().map(|it| &it.note));
+    let (left, right) = (PAD + names + 8.0, (width - PAD - notes - 8.0).max(PAD + names + 40.0));
+    let x = |share: f64| left + share.clamp(0.0, 1.0) * (right - left);
+
+    let id = element_id(&ranking.id);
+    let (px_width, px_height) = (Px(width), Px(height));
+    canvas.put(format_args!(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {px_width} {px_height}" width="{px_width}" height="{px_height}" role="img" aria-labelledby="{id}-title" aria-describedby="{id}-desc" font-family="Noto Sans, Helvetica, Arial, sans-serif"><title id="{id}-title">{}</title><desc id="{id}-desc">{}</desc><rect width="{px_width}" height="{px_height}" fill="{}"/>"#,
+        text::escape(&ranking.title),
+        text::escape(&described(ranking)),
+        paint.background(),
+    ));
+    let font = |size: f64, paint| Font { size, paint, bold: false, halo: None };
+    for (place, line) in title.iter().enumerate() {
+        let y = PAD + (place as f64 + 1.0) * TITLE_LINE - 5.0;
+        canvas.text(PAD, y, Anchor::Start, &Font { bold: true, ..font(TITLE, paint.text()) }, line);
+    }
+    legend::draw(&mut canvas, paint, (PAD, legend_top), &groups, &placed);
+    for step in 0..=STEPS {
+        let share = f64::from(step) / f64::from(STEPS);
+        canvas.line((x(share), top), (x(share), bottom), if step == 0 { paint.axis() } else { paint.grid() }, "");
+        let label = format!("{} %", 100 * step / STEPS);
+        for y in [top - 6.0, bottom + 14.0] {
+            canvas.text(x(share), y, Anchor::Middle, &font(SMALL, paint.muted()), &label);
+        }
+    }
+    for (group, _) in ranking.groups.iter().enumerate() {
+        let mut path = Path::default();
+        for (place, bar) in ranking.bars.iter().enumerate().filter(|(_, it)| it.group == group && it.share > 0.0) {
+            let y = top + 4.0 + place as f64 * LINE;
+            path.rectangle((left, y), (x(bar.share), y + BAR));
+        }
+        if !path.is_empty() {
+            let fill = paint.tone(Tone::Category(group));
+            canvas.put(format_args!(r#"<path d="{}" fill="{fill}"/>"#, path.d));
+        }
+    }
+    if let Some((share, name)) = ranking.line.as_ref().filter(|it| it.0.is_finite()) {
+        let rest = r#" stroke-width="1.5" stroke-dasharray="4 4""#;
+        canvas.line((x(*share), top - 18.0), (x(*share), bottom), paint.text(), rest);
+        let (anchor, at) = if *share > 0.5 { (Anchor::End, -5.0) } else { (Anchor::Start, 5.0) };
+        canvas.text(x(*share) + at, top - 20.0, anchor, &font(SMALL, paint.text()), name);
+    }
+    for (place, bar) in ranking.bars.iter().enumerate() {
+        let y = top + 4.0 + place as f64 * LINE + BAR - 1.5;
+        canvas.text(left - 8.0, y, Anchor::End, &font(TEXT, paint.text()), &text::fitted(&bar.name, TEXT, names + 0.1));
+        let note = text::fitted(&bar.note, SMALL, notes + 0.1);
+        canvas.text(right + 8.0, y, Anchor::Start, &font(SMALL, paint.muted()), &note);
+    }
+    for (place, line) in caption.iter().enumerate() {
+        let y = bottom + 26.0 + (place as f64 + 1.0) * CAPTION_LINE;
+        canvas.text(PAD, y, Anchor::Start, &font(SMALL, paint.muted()), line);
+    }
+    canvas.put(format_args!("</svg>"));
+    canvas.finish()
+}
+
+/// The drawing in words, for who cannot see it.
+fn described(ranking: &Ranking) -> String {
+    let mut sentences = vec![ranking.caption.clone()];
+    if let (Some(first), Some(last)) = (ranking.bars.first(), ranking.bars.last()) {
+        let count = ranking.bars.len();
+        sentences.push(format!("{count} bars, from {} ({}) to {} ({}).", first.name, first.note, last.name, last.note));
+    }
+    sentences.extend(ranking.line.as_ref().map(|(_, name)| format!("A line: {name}.")));
+    sentences.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranking(shares: &[f64]) -> Ranking {
+        let bar = |(index, share): (usize, &f64)| Ranked {
+            name: format!("subject <{index}>"),
+            group: index % 2,
+            share: *share,
+            note: format!("{share}"),
+        };
+        Ranking {
+            id: "ranking".into(),
+            title: "Title".into(),
+            caption: "Caption.".into(),
+            groups: vec!["STEM".into(), "Other".into()],
+            bars: shares.iter().enumerate().map(bar).collect(),
+            line: Some((0.5, "overall 50 %".into())),
+        }
+    }
+
+    /// The height of a drawing, by its attribute.
+    fn height(svg: &str) -> f64 {
+        svg.split(" height=\"").nth(1).and_then(|it| it.split('"').next()).unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn each_bar_has_a_line_and_its_name() {
+        let svg = draw_ranking(&ranking(&[1.0, 0.5, 0.25]), 760.0);
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>"));
+        assert!(svg.contains(">subject &lt;2&gt;</text>") && svg.contains(">overall 50 %</text>"), "{svg}");
+        assert!(svg.contains("3 bars, from subject &lt;0&gt; (1) to subject &lt;2&gt; (0.25)."), "{svg}");
+        assert_eq!(height(&draw_ranking(&ranking(&[0.5; 57]), 760.0)) - height(&svg), 54.0 * LINE);
+        // Two groups have a path of bars each: the first has two rectangles.
+        let bars: Vec<&str> = svg.split("<path d=\"").filter(|it| it.contains("Z\" fill=\"#")).collect();
+        assert_eq!(bars.iter().map(|it| it.matches('Z').count()).collect::<Vec<_>>(), [2, 1]);
+    }
+
+    #[test]
+    fn values_that_are_none_have_no_bar() {
+        for share in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let svg = draw_ranking(&ranking(&[share]), f64::NAN);
+            assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{svg}");
+        }
+        assert!(draw_ranking(&Ranking { bars: Vec::new(), ..ranking(&[]) }, 0.0).ends_with("</svg>"));
+    }
+}
