@@ -148,6 +148,6 @@ fn output(record: &RequestRecord) -> KeptOutput {
         stage: 0,
         number: record.number,
         ended: record.ended,
-        output: Output { token_ids, first: 1, text: String::new() },
+        output: Output { token_ids, first: 1, ..Output::default() },
     }
 }

@@ -25,7 +25,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
     ("python-data", &[]),
     ("statistics", &[]),
     ("charts", &[]),
-    ("engine", &["chat-template", "clock", "crds", "loadgen", "python-data", "tokenizer", "workload-profiles"]),
+    ("engine", &["accuracy", "chat-template", "clock", "crds", "loadgen", "python-data", "tokenizer", "workload-profiles"]),
     ("analysis", &["crds", "engine", "loadgen", "statistics", "workload-profiles"]),
     ("server-metrics", &["clock", "crds", "engine"]),
     ("junit", &["crds"]),

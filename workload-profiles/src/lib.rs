@@ -31,7 +31,7 @@ use crate::{
     overrides::Applied,
     problem::{Findings, named, quoted},
     reader::described,
-    workload::{PromptForm, RequestSource},
+    workload::{AnswerScoring, PromptForm, RequestSource},
 };
 pub use crate::{
     formats::{loadgen, recognise, unrecognised},
@@ -174,6 +174,16 @@ fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Wo
             (Some(_), _) => ("dataset.synthetic.text", "write words or prose"),
         };
         findings.problem(path, format!("{what}; {remedy}, or set {key} to completions"));
+    }
+    if let RequestSource::Questions(questions) = &workload.requests
+        && questions.scoring != AnswerScoring::Text
+        && !matches!(api, Api::Completions | Api::Chat)
+    {
+        let message = format!(
+            "is logprobs, but {key} is {}, which gives no log probabilities; set {key} to completions or chat, or scoring to text",
+            api_name(api)
+        );
+        findings.problem("scoring", message);
     }
     objectives::check(run.slo.as_ref(), &workload, findings);
     Workload { model: run.model.clone().or(workload.model), api, ..workload }

@@ -114,6 +114,8 @@ const AIPERF: [(&str, &str); 2] = [profile!("aiperf", "dataset"), profile!("aipe
 
 const PRIORITY_MIX: [(&str, &str); 1] = [profile!("priority-mix", "priority_mix")];
 
+const MMLU: [(&str, &str); 2] = [profile!("mmlu", "chat"), profile!("mmlu", "mmlu")];
+
 const NOP: [(&str, &str); 1] = [profile!("nop", "nop")];
 
 fn all(harness: Harness) -> &'static [(&'static str, &'static str)] {
@@ -127,6 +129,7 @@ fn all(harness: Harness) -> &'static [(&'static str, &'static str)] {
         Harness::Fmperf => &FMPERF,
         Harness::Aiperf => &AIPERF,
         Harness::PriorityMix => &PRIORITY_MIX,
+        Harness::Mmlu => &MMLU,
         Harness::Nop => &NOP,
     }
 }

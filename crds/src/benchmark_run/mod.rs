@@ -223,13 +223,15 @@ pub enum Harness {
     Aiperf,
     /// The traffic classes of llm-d-benchmark's priority-mix.
     PriorityMix,
+    /// The questions of MMLU, whose answers are scored.
+    Mmlu,
     /// No load: llm-d-benchmark's nop, which measures how a server starts.
     Nop,
 }
 
 impl Harness {
     /// Every harness.
-    pub const ALL: [Harness; 10] = [
+    pub const ALL: [Harness; 11] = [
         Harness::Benchwright,
         Harness::InferencePerf,
         Harness::Loadgen,
@@ -239,6 +241,7 @@ impl Harness {
         Harness::Fmperf,
         Harness::Aiperf,
         Harness::PriorityMix,
+        Harness::Mmlu,
         Harness::Nop,
     ];
 
@@ -254,6 +257,7 @@ impl Harness {
             Harness::Fmperf => "fmperf",
             Harness::Aiperf => "aiperf",
             Harness::PriorityMix => "priority-mix",
+            Harness::Mmlu => "mmlu",
             Harness::Nop => "nop",
         }
     }
@@ -269,6 +273,7 @@ impl Harness {
             Harness::Fmperf => "sanity_short-input",
             Harness::Aiperf => "synthetic",
             Harness::PriorityMix => "priority_mix",
+            Harness::Mmlu => "mmlu",
             Harness::Nop => "nop",
         }
     }

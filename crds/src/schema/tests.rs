@@ -18,7 +18,7 @@ fn everything_that_is_wrong_is_told_at_once() {
         &[
             "spec.target.modle, line 5 column 28: is no field of spec.target, and holds \"m\"; did you mean model?",
             "spec.seed, line 5 column 45: is \"many\"; write a whole number from 0 to 9007199254740991",
-            "spec.harness, line 5 column 60: is \"Locust\"; choose one of benchwright, inference-perf, loadgen, guidellm, vllm-benchmark, inferencemax, fmperf, aiperf, priority-mix and nop",
+            "spec.harness, line 5 column 60: is \"Locust\"; choose one of benchwright, inference-perf, loadgen, guidellm, vllm-benchmark, inferencemax, fmperf, aiperf, priority-mix, mmlu and nop",
             "spec.suspend, line 5 column 77: is 1; write true or false",
             "spec.launcher.labels.a, line 5 column 103: is 5; write a text of at most 63 characters, here \"5\" in quotes",
         ],

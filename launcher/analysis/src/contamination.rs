@@ -202,6 +202,7 @@ fn warm_up_prompts(workload: &Workload, prompts: &str, data_set: Option<RowsUsed
         RequestSource::Mock
         | RequestSource::Conversations(_)
         | RequestSource::TraceBlocks { .. }
-        | RequestSource::Recorded(_) => None,
+        | RequestSource::Recorded(_)
+        | RequestSource::Questions(_) => None,
     }
 }

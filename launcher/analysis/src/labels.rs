@@ -130,7 +130,7 @@ impl Labels {
 pub(super) fn prompts(workload: &Workload, run: &ResolvedRun) -> &'static str {
     match (&workload.requests, workload.prompts) {
         (RequestSource::Mock, _) => "mock",
-        (RequestSource::DataSet(_), _) => "data-set",
+        (RequestSource::DataSet(_) | RequestSource::Questions(_), _) => "data-set",
         (RequestSource::Recorded(it), _) if it.unique && has_given_salt(run) => "replayed",
         (RequestSource::Recorded(it), _) if it.unique => "fresh",
         (RequestSource::TraceBlocks { .. } | RequestSource::Recorded(_), _) => "recorded",

@@ -6,7 +6,7 @@
 //!
 //! The modules form layers; each may use those before it: `record`, `latency_origin`, `histogram`, `inter_token_times`,
 //! `schedule`, `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`, `model_folder`,
-//! `token_count`; `window`, `data_set`, `trace`, `recorded`,
+//! `token_count`; `window`, `data_set`, `questions`, `trace`, `recorded`,
 //! `vitals`; `client`; `requests`; `sessions`; `prompt_files`, `recorder`; `issue`.
 
 pub mod client;
@@ -20,6 +20,7 @@ pub mod latency_origin;
 mod lines;
 pub mod model_folder;
 pub mod prompt_files;
+pub mod questions;
 pub mod record;
 pub mod recorded;
 pub mod recorder;

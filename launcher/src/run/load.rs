@@ -165,7 +165,8 @@ pub(super) fn not_issued(error: LoadError) -> Failure {
         | LoadError::Trace(_)
         | LoadError::DataSet(_)
         | LoadError::Prompts(_)
-        | LoadError::Recorded(_) => {
+        | LoadError::Recorded(_)
+        | LoadError::Questions(_) => {
             let failure = Failure::configuration(with_causes(&error));
             match error.without_words() {
                 Some(message) => failure.shown_as(format!("{message}; the launcher's log has the rest")),

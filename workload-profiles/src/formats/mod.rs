@@ -10,6 +10,7 @@ mod guidellm;
 mod hostile;
 mod inference_perf;
 pub mod loadgen;
+mod mmlu;
 mod nop;
 mod priority_mix;
 mod recognise;
@@ -54,6 +55,7 @@ pub(crate) fn root_keys(harness: Harness) -> &'static [&'static str] {
         Harness::Fmperf => &fmperf::KEYS,
         Harness::VllmBenchmark | Harness::Inferencemax => vllm_benchmark::root_keys(),
         Harness::Aiperf => aiperf::root_keys(),
+        Harness::Mmlu => &mmlu::KEYS,
         _ => &[],
     }
 }
@@ -69,6 +71,7 @@ pub(crate) fn parse(harness: Harness, profile: &Value, target: Target, findings:
         Harness::Fmperf => fmperf::parse(profile, target, findings),
         Harness::Aiperf => aiperf::parse(profile, target, findings),
         Harness::PriorityMix => priority_mix::parse(profile, target, findings),
+        Harness::Mmlu => mmlu::parse(profile, target, findings),
         Harness::Nop => nop::parse(profile, findings),
     };
     if let (Some(workload), Some(keys)) = (&workload, stage_length_keys(harness)) {
@@ -89,6 +92,11 @@ fn stage_length_keys(harness: Harness) -> Option<stage_length::Keys> {
         Harness::Fmperf => {
             Some(stage_length::Keys { count: |_| "their number", rate: |_| "qps_values", ramp_up: "num_users_warmup" })
         }
-        Harness::Benchwright | Harness::Guidellm | Harness::PriorityMix | Harness::Loadgen | Harness::Nop => None,
+        Harness::Benchwright
+        | Harness::Guidellm
+        | Harness::PriorityMix
+        | Harness::Loadgen
+        | Harness::Mmlu
+        | Harness::Nop => None,
     }
 }

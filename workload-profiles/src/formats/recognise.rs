@@ -14,11 +14,14 @@ use crate::{
 };
 
 /// Groups of root keys that only one format has. A profile has the format of the first group whose keys it has.
-const KEYS: [(&[&str], Harness); 22] = [
+const KEYS: [(&[&str], Harness); 25] = [
     (&["requests", "stages"], Harness::Benchwright),
     (&["scenario", "dataset"], Harness::Loadgen),
     (&["mlperf_conf"], Harness::Loadgen),
     (&["trafficClasses"], Harness::PriorityMix),
+    (&["data", "scoring"], Harness::Mmlu),
+    (&["data", "shots"], Harness::Mmlu),
+    (&["data", "totalLimit"], Harness::Mmlu),
     (&["load", "data"], Harness::InferencePerf),
     (&["load", "server"], Harness::InferencePerf),
     (&["load", "api"], Harness::InferencePerf),

@@ -15,6 +15,7 @@ mod prefixes;
 mod probes;
 mod prompts;
 mod published;
+mod questions;
 mod rate;
 mod recorded;
 pub mod roles;
@@ -49,6 +50,7 @@ pub use prefixes::{PrefixBucket, PrefixChoice, PrefixPlace, Prefixes};
 pub use probes::Probes;
 pub use prompts::{PromptForm, PromptReuse, PromptText, TokenIdRange, TokenIdRangeError};
 pub use published::Published;
+pub use questions::{AnswerScoring, Domains, QuestionFormat, Questions, Split};
 pub use rate::{MeasuredRate, RampUpStrategy, Rate, RateBound, RatePoint, RateShape, Spacing};
 pub use recorded::{
     RecordedAnswers, RecordedFiles, RecordedFormat, RecordedSessions, RecordedToolCalls, RecordedWaits,
@@ -178,6 +180,10 @@ impl Workload {
         let (mut folders, mut sources) = (Vec::new(), Vec::new());
         match &mut self.requests {
             RequestSource::DataSet(set) => sources.push(("data set", &mut set.file)),
+            RequestSource::Questions(questions) => {
+                sources.push(("questions", &mut questions.data));
+                sources.extend(questions.examples.as_mut().map(|it| ("examples", it)));
+            }
             RequestSource::Recorded(recorded) => match &mut recorded.files {
                 RecordedFiles::Folder(path) => folders.push(path),
                 RecordedFiles::Files(files) => sources.extend(files.iter_mut().map(|it| ("recording", it))),
@@ -284,6 +290,8 @@ pub enum RequestSource {
     DataSet(DataSet),
     /// Recorded sessions.
     Recorded(RecordedSessions),
+    /// Multiple-choice questions, whose answers are scored.
+    Questions(Box<Questions>),
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -306,7 +314,8 @@ impl RequestSource {
             | RequestSource::SharedPrefix { .. }
             | RequestSource::Conversations(_)
             | RequestSource::TraceBlocks { .. }
-            | RequestSource::Recorded(_) => PromptForm::Text,
+            | RequestSource::Recorded(_)
+            | RequestSource::Questions(_) => PromptForm::Text,
         }
     }
 }

@@ -15,6 +15,9 @@ pub enum Format {
     /// That of lm-evaluation-harness: one space, and questions without white space around them.
     #[serde(rename = "lm-eval")]
     Harness,
+    /// That of the authors, with an instruction of the caller's own before it.
+    #[serde(rename = "chat")]
+    Chat,
 }
 
 /// A question with its four choices.
@@ -31,10 +34,10 @@ pub struct Question {
 /// The text that is sent for a question: a headline, the examples with their answers, and the question. The headline stays without examples.
 /// Source: `gen_prompt` and `format_example` of evaluate.py.
 pub fn prompt(format: Format, subject: &str, examples: &[Question], question: &Question) -> String {
-    let words = subject.split('_').filter(|it| !it.is_empty() || format == Format::Original);
+    let words = subject.split('_').filter(|it| !it.is_empty() || format != Format::Harness);
     let subject = words.map(|it| format!(" {it}")).collect::<String>();
     let space = match format {
-        Format::Original => " ",
+        Format::Original | Format::Chat => " ",
         Format::Harness => "",
     };
     let mut prompt = format!("The following are multiple choice questions (with answers) about{space}{subject}.\n\n");

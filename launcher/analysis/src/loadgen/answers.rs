@@ -12,7 +12,7 @@ pub fn answers(settings: &Settings, queries: &PhaseQueries, kept: &[&KeptOutput]
     kept.sort_by_key(|it| it.ended);
     let entry = |it: &&KeptOutput| {
         let qsl_idx = usize::try_from(it.number).ok().and_then(|place| queries.sample(place))?;
-        let Output { token_ids, first, text } = &it.output;
+        let Output { token_ids, first, text, .. } = &it.output;
         let bytes = |ids: &[u32]| {
             let mut bytes = Vec::with_capacity(size_of_val(ids));
             ids.iter().for_each(|id| bytes.extend_from_slice(&id.to_le_bytes()));

@@ -48,7 +48,7 @@ pub(super) fn requests(workload: &Workload, stage: &Stage) -> RequestSource {
         RequestSource::Conversations(conversations) => {
             conversations.turn.output = answers.unwrap_or_else(|| conversations.turn.output.clone());
         }
-        RequestSource::TraceBlocks { .. } | RequestSource::Recorded(_) => {}
+        RequestSource::TraceBlocks { .. } | RequestSource::Recorded(_) | RequestSource::Questions(_) => {}
         RequestSource::Mock => {
             if let Some(output) = answers {
                 let input = LengthDistribution::fixed(MOCK_PROMPT);
@@ -66,6 +66,7 @@ pub(super) fn mean_output(requests: &RequestSource) -> u32 {
         RequestSource::SharedPrefix { output_len, .. } => mean(output_len),
         RequestSource::Conversations(conversations) => mean(&conversations.turn.output),
         RequestSource::DataSet(DataSet { output: OutputLength::Fixed(output), .. }) => *output,
+        RequestSource::Questions(questions) => questions.max_tokens,
         RequestSource::Mock
         | RequestSource::DataSet(_)
         | RequestSource::TraceBlocks { .. }

@@ -10,7 +10,7 @@ const MAX_IDS: usize = 4_000_000;
 const MAX_TEXT: usize = 64 << 20;
 
 /// What the server generated, in the first choice of its answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
     /// Token ids, including the last one if it has no text; empty if the server does not send them.
     pub token_ids: Vec<u32>,
@@ -19,6 +19,8 @@ pub struct Output {
     pub first: usize,
     /// The text as received, without reasoning, refusals and tool calls.
     pub text: String,
+    /// The most probable first tokens with their log probabilities, in no order; empty if the server sends none.
+    pub first_logprobs: Vec<(String, f64)>,
 }
 
 /// Called once, while the answer is read, with the token ids that have arrived when its first output arrives.
@@ -67,7 +69,7 @@ impl Kept {
     /// Adds an event. `output`: whether [`Chunk`](super::chunk::Chunk) found output in it.
     pub(super) fn add(&mut self, event: &[u8], output: bool) -> Result<(), OutputError> {
         let Some(choice) = FirstChoice::read(event, output).map_err(|_| OutputError::NoIds)? else { return Ok(()) };
-        let Output { token_ids, first, text } = &mut self.output;
+        let Output { token_ids, first, text, first_logprobs } = &mut self.output;
         if token_ids.len() + choice.token_ids.len() > MAX_IDS {
             return Err(OutputError::TooManyIds);
         }
@@ -76,6 +78,9 @@ impl Kept {
         }
         token_ids.extend(choice.token_ids);
         text.push_str(&choice.text);
+        if first_logprobs.is_empty() {
+            *first_logprobs = choice.first_logprobs;
+        }
         if !self.has_begun && (output || *first == 0) {
             *first = token_ids.len();
         }
@@ -113,7 +118,7 @@ mod tests {
         }
         let token_ids = events.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
         let text = events.iter().map(|(text, _)| *text).collect();
-        assert_eq!(kept.into_output(), Output { token_ids, first, text }, "{events:?}");
+        assert_eq!(kept.into_output(), Output { token_ids, first, text, ..Output::default() }, "{events:?}");
     }
 
     #[test]
@@ -125,6 +130,16 @@ mod tests {
         check(&[("a", &[]), ("b", &[])], 0);
         check(&[("a", &[]), ("b", &[1])], 0);
         check(&[], 0);
+    }
+
+    #[test]
+    fn the_log_probabilities_are_those_of_the_first_token() {
+        let event = |logprobs: &str| format!(r#"{{"choices":[{{"text":"a","logprobs":{logprobs}}}]}}"#);
+        let mut kept = Kept::default();
+        for logprobs in ["null", r#"{"top_logprobs":[{"A":-1,"B":-2.5}]}"#, r#"{"top_logprobs":[{"C":-1}]}"#] {
+            kept.add(event(logprobs).as_bytes(), true).unwrap();
+        }
+        assert_eq!(kept.into_output().first_logprobs, [("A".to_owned(), -1.0), ("B".to_owned(), -2.5)]);
     }
 
     #[test]

@@ -39,6 +39,7 @@ mod worker;
 
 use std::{
     any::Any,
+    borrow::Cow,
     io,
     path::Path,
     sync::{
@@ -51,13 +52,14 @@ use std::{
 
 use crds::units::{RequestRate, Seed};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use workload_profiles::{Notice, Workload};
+use workload_profiles::{Notice, Workload, workload::Load};
 
 use crate::{
     client::{Target, TargetError},
     data_set::{self, DataSetError, Rows},
     file_digest::FileDigest,
     prompt_files::{self, PromptFilesError},
+    questions::{self, QuestionSet, QuestionsError},
     recorded::{self, RecordedError},
     recorder::{Keep, Recorder},
     requests::{RequestsError, RowsUsed, Seeds, Texts},
@@ -105,6 +107,9 @@ pub enum LoadError {
     /// Recorded sessions cannot be sent.
     #[error(transparent)]
     Recorded(#[from] RecordedError),
+    /// Questions cannot be asked.
+    #[error(transparent)]
+    Questions(#[from] QuestionsError),
     /// A header field of a traffic class cannot be sent.
     #[error("the header fields of a traffic class: {0}")]
     Headers(TargetError),
@@ -126,6 +131,7 @@ impl LoadError {
             LoadError::DataSet(error) => error.without_words(),
             LoadError::Prompts(error) => error.without_words(),
             LoadError::Recorded(error) => error.without_words(),
+            LoadError::Questions(error) => error.without_words(),
             // A message about a trace has the number of the line, and no word of it.
             LoadError::Trace(_)
             | LoadError::Requests(_)
@@ -245,6 +251,7 @@ pub struct Files {
     rows: Arc<Rows>,
     texts: Texts,
     recordings: Arc<Vec<recorded::Session>>,
+    questions: Option<Arc<QuestionSet>>,
     digests: Vec<FileDigest>,
 }
 
@@ -261,9 +268,29 @@ impl Files {
         let recordings = recorded::read(workload)?;
         traces.notices.extend(recordings.notices);
         let digests = traces.digests.iter().cloned().chain(data_set.file).chain(prompts.digests);
-        let digests = digests.chain(recordings.digests).collect();
+        let questions = questions::read(workload)?;
+        traces.notices.extend(questions.notices);
+        let digests = digests.chain(recordings.digests).chain(questions.files).collect();
         let recordings = Arc::new(recordings.sessions);
-        Ok(Files { traces, rows: Arc::new(data_set.rows), texts: prompts.texts, recordings, digests })
+        let questions = questions.set.map(Arc::new);
+        Ok(Files { traces, rows: Arc::new(data_set.rows), texts: prompts.texts, recordings, questions, digests })
+    }
+
+    /// The questions that are asked; `None` where the requests have another source.
+    pub fn questions(&self) -> Option<&QuestionSet> {
+        self.questions.as_deref()
+    }
+
+    /// The same workload, in which no closed loop asks for more requests than there are questions.
+    pub fn bounded<'a>(&self, workload: &'a Workload) -> Cow<'a, Workload> {
+        let Some(questions) = &self.questions else { return Cow::Borrowed(workload) };
+        let mut bounded = workload.clone();
+        for stage in &mut bounded.stages {
+            if let Load::Closed { count, .. } = &mut stage.load {
+                *count = Some(count.unwrap_or(u64::MAX).min(questions.len()));
+            }
+        }
+        Cow::Owned(bounded)
     }
 
     /// Gives a file that was downloaded the name of its URL in the report.
@@ -403,7 +430,12 @@ fn plan(
     target: &Target,
     seeds: Seeds<'_>,
 ) -> Result<LoadPlan, LoadError> {
+    let workload = &*questions::with_request_fields(workload, target.api());
     let plan = LoadPlan::new(workload, &files.traces.entries, model, target.api(), seeds)?;
+    let plan = match &files.questions {
+        Some(questions) => plan.with_questions(workload, questions)?,
+        None => plan,
+    };
     let plan = plan.with_recordings(workload, Arc::clone(&files.recordings))?;
     let plan = plan.with_blocks(workload, &files.traces.blocks)?;
     Ok(plan.with_texts(files.texts.clone()).with_rows(workload, Arc::clone(&files.rows), seeds)?)

@@ -29,7 +29,7 @@ pub(super) struct Prepared {
     pub(super) requested: RequestedLengths,
     /// When its client disconnects; `None`: it waits for the whole answer.
     pub(super) leaves: Option<Leaves>,
-    /// The request asks for token ids, and its output is kept.
+    /// Its output is kept.
     pub(super) keep_output: bool,
     /// How long it took to make it.
     pub(super) build: Duration,
@@ -156,7 +156,8 @@ impl Maker {
         let class = shared.plan.classes.of(self.stage, number);
         requested.output = shared.plan.output_to_send(class.map(|(_, it)| it), requested.output);
         let keep_output = stage.outputs.keeps(number);
-        let content = Content { token_ids: keep_output, ..self.draft.content(requested.output) };
+        let token_ids = keep_output && shared.plan.keeps_token_ids;
+        let content = Content { token_ids, ..self.draft.content(requested.output) };
         let body = class.map_or(&shared.plan.template, |(_, it)| &it.template).body(&content);
         requested.output = shared.plan.output_of_choices(requested.output);
         let id = shared.run_id.header(format_args!("{}-{number}", self.stage));

@@ -47,7 +47,7 @@ pub enum Keep {
 }
 
 /// The output of a request that was to keep it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct KeptOutput {
     /// Index of its stage in the workload.
     pub stage: u32,

@@ -28,7 +28,7 @@ use workload_profiles::{
     workload::{DataSet, Images, PromptForm, PromptReuse, RequestSource, TraceEntry},
 };
 
-use crate::{data_set::Rows, trace::Blocks};
+use crate::{data_set::Rows, questions::QuestionSet, trace::Blocks};
 pub use draft::Draft;
 use images::ImagePool;
 pub(crate) use lengths::{LengthDraws, Sampler};
@@ -213,10 +213,12 @@ enum Source {
     SharedPrefix(SharedPrefix),
     Rows(DataSet, Option<(Arc<Rows>, Arc<RowChoice>)>),
     Blocks(TraceBlocks),
+    Questions(Option<Arc<QuestionSet>>),
 }
 
 impl Requests {
-    /// Prepares a source. A data set has no rows until [`Requests::with_rows`].
+    /// Prepares a source. A data set has no rows until [`Requests::with_rows`], and a source of questions has none until
+    /// [`Requests::with_questions`].
     ///
     /// # Errors
     /// The source is too large.
@@ -235,6 +237,7 @@ impl Requests {
             RequestSource::Conversations(_) => Source::Mock,
             RequestSource::TraceBlocks { block_size } => Source::Blocks(TraceBlocks::new(*block_size, seeds, prompts)),
             RequestSource::Recorded(_) => Source::Mock,
+            RequestSource::Questions(_) => Source::Questions(None),
         };
         Ok(Requests { source, form, texts: Texts::default(), has_messages: false, images: None })
     }
@@ -256,6 +259,14 @@ impl Requests {
     pub(crate) fn with_rows(self, rows: Arc<Rows>, choice: Arc<RowChoice>) -> Requests {
         match self.source {
             Source::Rows(set, _) => Requests { source: Source::Rows(set, Some((rows, choice))), ..self },
+            _ => self,
+        }
+    }
+
+    /// Sets the questions: request i asks question i. Has no effect on another source.
+    pub(crate) fn with_questions(self, questions: Arc<QuestionSet>) -> Requests {
+        match self.source {
+            Source::Questions(_) => Requests { source: Source::Questions(Some(questions)), ..self },
             _ => self,
         }
     }
@@ -342,7 +353,7 @@ impl Requests {
         match &self.source {
             Source::Random(random) => random.group(number),
             Source::SharedPrefix(prefixes) => Some(prefixes.group(number)),
-            Source::Mock | Source::Blocks(_) | Source::Rows(..) => None,
+            Source::Mock | Source::Blocks(_) | Source::Rows(..) | Source::Questions(_) => None,
         }
     }
 
@@ -362,6 +373,11 @@ impl Requests {
             Source::Random(random) => random.write(&self.texts, self.has_messages, (stage, number), recorded, draft),
             Source::SharedPrefix(prefixes) => prefixes.write(&self.texts, stage, number, &mut draft.prompt),
             Source::Blocks(blocks) => blocks.write(&self.texts, (stage, number), recorded, &mut draft.prompt),
+            Source::Questions(None) => RequestedLengths::default(),
+            Source::Questions(Some(questions)) => {
+                questions.write(number, &mut draft.prompt);
+                RequestedLengths { output: Some(questions.max_tokens()), ..RequestedLengths::default() }
+            }
             Source::Rows(set, _) => match self.row(stage, number) {
                 Some((rows, row)) => data_set_row::write(rows, row, set, &mut draft.prompt),
                 None => RequestedLengths::default(),

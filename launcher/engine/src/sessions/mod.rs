@@ -157,7 +157,8 @@ impl PlannedSessions {
             RequestSource::Mock
             | RequestSource::Random { .. }
             | RequestSource::SharedPrefix { .. }
-            | RequestSource::TraceBlocks { .. } => return Ok(None),
+            | RequestSource::TraceBlocks { .. }
+            | RequestSource::Questions(_) => return Ok(None),
         };
         if workload.loadgen.is_some() {
             return Err(RequestsError::SessionsOfLoadGen);

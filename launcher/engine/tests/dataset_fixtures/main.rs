@@ -8,6 +8,7 @@
 mod columns;
 mod mmlu;
 mod python;
+mod questions;
 
 use std::{
     env, fs,

@@ -13,6 +13,7 @@ mod identity;
 mod loadgen;
 mod outages;
 mod outputs;
+mod questions;
 mod scenarios;
 mod session_limits;
 mod sessions;

@@ -27,6 +27,10 @@ pub(super) fn load(report: &Report<'_>, stage: &StageAnalysis, index: usize) -> 
             };
             ("sampled", seen(stage)?, output)
         }
+        RequestSource::Questions(questions) => {
+            fixed = LengthDistribution::fixed(questions.max_tokens);
+            ("sampled", seen(stage)?, Some(&fixed))
+        }
         RequestSource::Conversations(conversations) => ("random", seen(stage)?, Some(&conversations.turn.output)),
         RequestSource::TraceBlocks { .. } | RequestSource::Recorded(_) => ("sampled", seen(stage)?, None),
         RequestSource::Random { input, output, text, .. } => {

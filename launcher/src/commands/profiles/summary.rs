@@ -129,6 +129,9 @@ fn lengths(requests: &RequestSource) -> String {
         }
         RequestSource::DataSet(_) => "those of the data set".to_owned(),
         RequestSource::Recorded(_) => "those of the recording".to_owned(),
+        RequestSource::Questions(questions) => {
+            tokens(format!("of the questions with {} examples", questions.shots), questions.max_tokens.to_string())
+        }
     }
 }
 

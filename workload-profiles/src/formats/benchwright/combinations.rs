@@ -65,6 +65,7 @@ fn has_groups(requests: &RequestSource) -> bool {
         RequestSource::Mock
         | RequestSource::TraceBlocks { .. }
         | RequestSource::DataSet(_)
-        | RequestSource::Recorded(_) => false,
+        | RequestSource::Recorded(_)
+        | RequestSource::Questions(_) => false,
     }
 }

@@ -4,16 +4,20 @@ use crds::units::Seed;
 
 use super::{conversations, data_set, prefixes, recorded};
 use crate::{
-    formats::common::{
-        bounds::MAX_PROMPTS,
-        prompts::{NormalMean, check_prompt_count, required_length, text},
+    formats::{
+        common::{
+            bounds::MAX_PROMPTS,
+            prompts::{NormalMean, check_prompt_count, required_length, text},
+        },
+        mmlu,
     },
     reader::Section,
     workload::{PromptText, RequestSource},
 };
 
 /// The kinds of requests, in the order in which messages list them.
-const NAMES: [&str; 7] = ["random", "sharedPrefix", "conversations", "dataSet", "recorded", "traceBlocks", "mock"];
+const NAMES: [&str; 8] =
+    ["random", "sharedPrefix", "conversations", "dataSet", "recorded", "traceBlocks", "questions", "mock"];
 
 /// Reads `requests`; `None` goes with at least one problem.
 pub(super) fn read(root: &Section) -> Option<RequestSource> {
@@ -32,8 +36,15 @@ pub(super) fn read(root: &Section) -> Option<RequestSource> {
         "conversations" => conversations::read(section),
         "dataSet" => data_set::read(section),
         "recorded" => recorded::read(section),
+        "questions" => questions(section),
         _ => trace_blocks(section),
     }
+}
+
+fn questions(section: Section) -> Option<RequestSource> {
+    let questions = mmlu::questions(&section);
+    section.finish();
+    Some(RequestSource::Questions(Box::new(questions?)))
 }
 
 fn trace_blocks(section: Section) -> Option<RequestSource> {

@@ -251,6 +251,7 @@ pub(super) fn unit(requests: &RequestSource) -> Unit {
         | RequestSource::Random { .. }
         | RequestSource::SharedPrefix { .. }
         | RequestSource::TraceBlocks { .. }
-        | RequestSource::DataSet(_) => Unit::Request,
+        | RequestSource::DataSet(_)
+        | RequestSource::Questions(_) => Unit::Request,
     }
 }

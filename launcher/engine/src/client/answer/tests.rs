@@ -309,15 +309,15 @@ fn an_output_is_kept_where_it_is_asked_for_and_nowhere_else() {
     };
     // The events have the same shape, so that a pattern would recognise them.
     let stream = [word("a", "[1]"), word("b", "[1]"), word("", "[2]"), word("c", "[3,4]"), DONE.to_owned()].concat();
-    let output = Output { token_ids: vec![1, 1, 2, 3, 4], first: 1, text: "abc".into() };
+    let output = Output { token_ids: vec![1, 1, 2, 3, 4], first: 1, text: "abc".into(), ..Output::default() };
     assert_eq!(kept((200, EVENTS), &[&stream]), (Some(output), Ok(RequestOutcome::Ok)));
     let (mut answer, verdict) = check((200, EVENTS), &[&stream]);
     assert_eq!((answer.take_output(), verdict, answer.content_events), (None, Ok(RequestOutcome::Ok), 3));
     let whole = r#"{"choices":[{"message":{"role":"assistant","content":"a b"},"token_ids":[8,9]}]}"#;
-    let output = Output { token_ids: vec![8, 9], first: 2, text: "a b".into() };
+    let output = Output { token_ids: vec![8, 9], first: 2, text: "a b".into(), ..Output::default() };
     assert_eq!(kept((200, JSON), &[whole]), (Some(output), Ok(RequestOutcome::Ok)));
     // A server without token_ids.
-    let output = Output { token_ids: vec![], first: 0, text: "az".into() };
+    let output = Output { text: "az".into(), ..Output::default() };
     assert_eq!(kept((200, EVENTS), &[&token("a"), LAST]), (Some(output), Ok(RequestOutcome::Ok)));
 }
 

@@ -10,15 +10,19 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use super::{Filled, count, typed};
+use serde_json::Value;
+
+use super::{Filled, count, logprobs, typed};
 use crate::client::lenient_json::parse;
 
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub(in crate::client) struct FirstChoice {
     /// Text or content, without reasoning, refusals and tool calls.
     pub(in crate::client) text: String,
     /// The generated token ids; empty in a chunk that opens a chat, or if the server sends none.
     pub(in crate::client) token_ids: Vec<u32>,
+    /// The most probable tokens at the place of its first token, with their log probabilities; empty if the server sends none.
+    pub(in crate::client) first_logprobs: Vec<(String, f64)>,
 }
 
 impl FirstChoice {
@@ -33,7 +37,7 @@ impl FirstChoice {
             && event.event_type.0
             && let Some(typed) = typed::read(bytes)?
         {
-            return Ok(Some(FirstChoice { text: typed.text, token_ids: Vec::new() }));
+            return Ok(Some(FirstChoice { text: typed.text, ..FirstChoice::default() }));
         }
         Ok(event.choices.0.map(|choice| {
             // The chunk that opens a chat holds no token, even if it has ids.
@@ -42,6 +46,7 @@ impl FirstChoice {
             FirstChoice {
                 text: choice.text.or(message.content).unwrap_or_default(),
                 token_ids: choice.token_ids.filter(|_| !opens).unwrap_or_default(),
+                first_logprobs: choice.logprobs.map(|it| logprobs::of_first(&it)).unwrap_or_default(),
             }
         }))
     }
@@ -72,6 +77,8 @@ struct Choice {
     message: Option<Message>,
     #[serde(default)]
     token_ids: Option<Vec<u32>>,
+    #[serde(default)]
+    logprobs: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]

@@ -54,6 +54,7 @@ macro_rules! pass_over {
 mod all_choices;
 mod cached;
 mod first_choice;
+mod logprobs;
 mod typed;
 
 pub(super) use all_choices::{WholeChoice, whole_choices};

@@ -53,6 +53,8 @@ pub struct LoadPlan {
     /// Answers for each prompt.
     pub(in crate::issue) choices: u32,
     pub(in crate::issue) streaming: bool,
+    /// Whether requests whose output is kept ask for token ids.
+    pub(in crate::issue) keeps_token_ids: bool,
     /// Whether requests hold the output length that they ask for.
     sends_lengths: bool,
     /// The requested output length is only an upper bound: the model decides where an answer ends.
@@ -163,6 +165,7 @@ impl LoadPlan {
                 .map_err(LoadError::Headers)?,
             class_count: workload.classes.classes.len(),
             choices: workload.sampling.choices(),
+            keeps_token_ids: true,
             streaming: workload.streaming,
             sends_lengths: workload.sampling.length_field != LengthField::NotSent,
             bounds_answers: workload.loadgen.is_some() && !workload.sampling.ignore_eos,
@@ -287,7 +290,8 @@ fn decides_no_length(source: &RequestSource) -> bool {
         | RequestSource::SharedPrefix { .. }
         | RequestSource::Conversations(_)
         | RequestSource::TraceBlocks { .. }
-        | RequestSource::Recorded(_) => false,
+        | RequestSource::Recorded(_)
+        | RequestSource::Questions(_) => false,
     }
 }
 

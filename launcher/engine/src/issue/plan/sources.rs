@@ -10,6 +10,8 @@ use workload_profiles::{
 use super::{LoadPlan, PlannedLoad};
 use crate::{
     data_set::Rows,
+    issue::outputs::KeepOutputs,
+    questions::QuestionSet,
     recorded,
     requests::{RequestsError, RowChoice, RowsUsed, Seeds, Texts},
     sessions::PlannedSessions,
@@ -74,6 +76,29 @@ impl LoadPlan {
         let choice = Arc::new(RowChoice::new(most, (set.used_up, set.across_stages), seeds.run, &requests));
         self.sessions = self.sessions.map(|it| it.with_rows(&rows, &choice));
         self.requests = self.requests.with_rows(rows, choice);
+        Ok(self)
+    }
+
+    /// The same plan with the questions of the workload. Each stage asks them from the first on, and ends with the last.
+    ///
+    /// # Errors
+    /// Earlier stages decide on the number of a stage's requests.
+    pub(crate) fn with_questions(
+        mut self,
+        workload: &Workload,
+        questions: &Arc<QuestionSet>,
+    ) -> Result<LoadPlan, RequestsError> {
+        for (stage, planned) in workload.stages.iter().zip(&mut self.stages) {
+            // The times of a measured stage are drawn when it begins, too late to leave some out.
+            if matches!(planned.load, PlannedLoad::Measured(_)) {
+                let wanted = "as many requests as its time allows".into();
+                return Err(RequestsError::TooFewRows { stage: stage.name.clone(), wanted, rows: questions.len() });
+            }
+            planned.end_after(questions.len(), stage, workload.window);
+            planned.outputs = KeepOutputs::All;
+        }
+        self.requests = self.requests.with_questions(Arc::clone(questions));
+        self.keeps_token_ids = false;
         Ok(self)
     }
 

@@ -93,7 +93,8 @@ impl DataSection {
             RequestSource::Mock
             | RequestSource::Random { .. }
             | RequestSource::TraceBlocks { .. }
-            | RequestSource::DataSet(_) => false,
+            | RequestSource::DataSet(_)
+            | RequestSource::Questions(_) => false,
         }
     }
 }

@@ -1,0 +1,124 @@
+//! The questions that are asked, and their prompts. Pure.
+
+use std::collections::BTreeMap;
+
+use accuracy::mmlu::{self, Question};
+use workload_profiles::workload::{QuestionFormat, Questions};
+
+use super::rows::Row;
+
+/// The questions that are asked, in their order: question i is request i of a stage.
+#[derive(Debug, Default)]
+pub struct QuestionSet {
+    subjects: Vec<Subject>,
+    asked: Vec<Stored>,
+    format: mmlu::Format,
+    instruction: String,
+    max_tokens: u32,
+}
+
+#[derive(Debug)]
+struct Subject {
+    name: String,
+    examples: Vec<Question>,
+}
+
+#[derive(Debug)]
+struct Stored {
+    index: u64,
+    subject: usize,
+    question: Question,
+}
+
+/// A question that is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Its place in the data, from 0.
+    pub index: u64,
+    /// The subject as in the data.
+    pub subject: &'a str,
+    /// The letter of the right choice.
+    pub gold: char,
+}
+
+impl QuestionSet {
+    pub(super) fn new(
+        questions: &Questions,
+        chosen: Vec<(u64, Row)>,
+        mut examples: BTreeMap<String, Vec<Question>>,
+    ) -> QuestionSet {
+        let (mut subjects, mut places) = (Vec::new(), BTreeMap::new());
+        let mut asked = Vec::with_capacity(chosen.len());
+        for (index, Row { subject, question }) in chosen {
+            let place = *places.entry(subject).or_insert_with_key(|name: &String| {
+                let examples = examples.remove(name).unwrap_or_default();
+                subjects.push(Subject { name: name.clone(), examples });
+                subjects.len() - 1
+            });
+            asked.push(Stored { index, subject: place, question });
+        }
+        QuestionSet {
+            subjects,
+            asked,
+            format: format(questions.format),
+            instruction: questions.instruction.clone().unwrap_or_default(),
+            max_tokens: questions.max_tokens,
+        }
+    }
+
+    /// Number of questions.
+    pub fn len(&self) -> u64 {
+        self.asked.len() as u64
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.asked.is_empty()
+    }
+
+    /// The names of the subjects, in the order of their first question.
+    pub fn subjects(&self) -> impl Iterator<Item = &str> {
+        self.subjects.iter().map(|it| it.name.as_str())
+    }
+
+    /// All questions, in the order in which they are asked.
+    pub fn asked(&self) -> impl Iterator<Item = Asked<'_>> {
+        self.asked.iter().map(|it| Asked {
+            index: it.index,
+            subject: &self.subjects[it.subject].name,
+            gold: mmlu::LETTERS[it.question.answer % mmlu::LETTERS.len()],
+        })
+    }
+
+    /// The prompt of question i.
+    pub fn prompt(&self, number: u64) -> String {
+        let mut prompt = String::new();
+        self.write(number, &mut prompt);
+        prompt
+    }
+
+    /// Appends the prompt of question i. Past the last question there is nothing.
+    pub(crate) fn write(&self, number: u64, prompt: &mut String) {
+        let Some(asked) = usize::try_from(number).ok().and_then(|it| self.asked.get(it)) else { return };
+        let subject = &self.subjects[asked.subject];
+        if !self.instruction.is_empty() {
+            prompt.push_str(&self.instruction);
+            prompt.push_str("\n\n");
+        }
+        prompt.push_str(&mmlu::prompt(self.format, &subject.name, &subject.examples, &asked.question));
+    }
+
+    /// The most tokens of an answer.
+    pub(crate) fn max_tokens(&self) -> u32 {
+        self.max_tokens
+    }
+}
+
+/// The format as the crate `accuracy` names it.
+pub fn format(format: QuestionFormat) -> mmlu::Format {
+    match format {
+        QuestionFormat::Original => mmlu::Format::Original,
+        QuestionFormat::Harness => mmlu::Format::Harness,
+        QuestionFormat::Chat => mmlu::Format::Chat,
+    }
+}

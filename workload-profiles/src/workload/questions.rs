@@ -1,0 +1,123 @@
+//! Questions: multiple-choice questions in the form of MMLU, how they are asked, and how the answers are scored.
+
+use serde::{Deserialize, Serialize};
+
+use super::FileSource;
+
+/// Questions with four choices, each asked once, in the order of the data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Questions {
+    /// A file with questions, or a folder with files of each split.
+    pub data: FileSource,
+    /// Which questions of a folder are asked.
+    pub split: Split,
+    /// A file, or a folder, with the questions that are shown as examples; absent: the split dev of the folder `data`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub examples: Option<FileSource>,
+    /// Examples before each question, of its own subject; 0 to 5.
+    pub shots: u32,
+    /// Whose prompt.
+    pub format: QuestionFormat,
+    /// What stands before the prompt; absent in other formats than [`QuestionFormat::Chat`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instruction: Option<String>,
+    /// The subjects whose questions are asked; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subjects: Vec<String>,
+    /// The most questions, of which each subject has an equal share; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_limit: Option<u64>,
+    /// How the letter of an answer is found.
+    pub scoring: AnswerScoring,
+    /// The most tokens of an answer.
+    pub max_tokens: u32,
+    /// Whose table of domains.
+    pub domains: Domains,
+    /// The least share of right answers with which the run passes, 0 to 1; absent: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_accuracy: Option<f64>,
+    /// Whether the results have the counts of each subject and domain, and each answer.
+    pub details: bool,
+}
+
+impl Questions {
+    /// The most questions that are read: twice those of MMLU's largest split.
+    pub const MOST: u64 = 200_000;
+    /// The most examples before a question: MMLU has five of each subject.
+    pub const MOST_SHOTS: u64 = 5;
+}
+
+/// A part of a data set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Split {
+    /// The questions of the benchmark.
+    #[default]
+    Test,
+    /// Questions to choose settings by.
+    Validation,
+    /// The examples.
+    Dev,
+    /// Questions of other data sets, for training.
+    AuxiliaryTrain,
+}
+
+impl Split {
+    /// All of them.
+    pub const ALL: [Split; 4] = [Split::Test, Split::Validation, Split::Dev, Split::AuxiliaryTrain];
+
+    /// The name in a profile.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Split::Test => "test",
+            Split::Validation => "validation",
+            Split::Dev => "dev",
+            Split::AuxiliaryTrain => "auxiliary_train",
+        }
+    }
+
+    /// The names that folders and files of this split have, of Hugging Face and of the authors.
+    pub const fn file_names(self) -> &'static [&'static str] {
+        match self {
+            Split::Test => &["test"],
+            Split::Validation => &["validation", "val"],
+            Split::Dev => &["dev"],
+            Split::AuxiliaryTrain => &["auxiliary_train", "train"],
+        }
+    }
+}
+
+/// Whose prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum QuestionFormat {
+    /// That of the authors of MMLU.
+    #[default]
+    Original,
+    /// That of lm-evaluation-harness.
+    Harness,
+    /// That of the authors, with an instruction before it.
+    Chat,
+}
+
+/// How the letter of an answer is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AnswerScoring {
+    /// By the most probable first token among this number of them, which each request asks for.
+    Logprobs(u32),
+    /// In the generated text.
+    Text,
+}
+
+/// Whose table of domains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Domains {
+    /// That of the authors of MMLU.
+    #[default]
+    Original,
+    /// That of lm-evaluation-harness, which counts anatomy as STEM.
+    LmEval,
+}
