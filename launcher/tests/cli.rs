@@ -29,6 +29,8 @@ mod loadgen;
 mod makefile;
 #[path = "cli/mlperf.rs"]
 mod mlperf;
+#[path = "cli/mmlu.rs"]
+mod mmlu;
 #[path = "cli/objectives.rs"]
 mod objectives;
 #[path = "cli/pages.rs"]

@@ -33,6 +33,14 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<()> {
     {
         console::say(format_args!("note: cannot read the data set {}: {error}", set.file.shown()));
     }
+    if let RequestSource::Questions(questions) = &input.workload.requests {
+        let sources = [Some(&questions.data), questions.examples.as_ref()].into_iter().flatten();
+        for path in sources.filter(|it| matches!(it, FileSource::Path(_))).map(FileSource::as_path) {
+            if let Err(error) = std::fs::metadata(path) {
+                console::say(format_args!("note: cannot read the questions of {}: {error}", path.display()));
+            }
+        }
+    }
     for notice in &input.notices {
         console::say(format_args!("note: {}: {}", notice.path, notice.message));
     }

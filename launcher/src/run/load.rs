@@ -86,7 +86,8 @@ impl<'a> Setup<'a, '_> {
                 load
             })
         };
-        let issued = loadgen::issue(&input.workload, last_offline, one);
+        let workload = files.bounded(&input.workload);
+        let issued = loadgen::issue(&workload, last_offline, one);
         deadline.end();
         run_status.set_measuring(false);
         let scraped = metrics.end();

@@ -31,11 +31,12 @@ use std::fmt::Display;
 use crds::{envelope::Envelope, resolve::Hardware};
 use jiff::Timestamp;
 use tracing::warn;
-use workload_profiles::Notice;
+use workload_profiles::{Notice, workload::RequestSource};
 
 use crate::{
     console,
     input::{self, Input},
+    scoring::mmlu,
 };
 use analysis::{Analysis, Measured, objectives::Source};
 use engine::recorder::Keep;
@@ -185,8 +186,10 @@ impl Order<'_> {
         let Order { input, baseline, options } = *self;
         let store = Store::prepare(input, place, now)?;
         let keep = store.keep(&input.run);
-        // LoadGen's figures are computed from the record of every sample.
-        let needed = if input.workload.loadgen.is_some() { Keep::Records } else { keep };
+        // LoadGen's figures are computed from the record of every sample, and each question is listed with its latency.
+        let with_records =
+            input.workload.loadgen.is_some() || matches!(input.workload.requests, RequestSource::Questions(_));
+        let needed = if with_records { Keep::Records } else { keep };
         let Loaded { ready, server, issued, files, scoring, scraped } =
             match (Setup { input, options, process, store: &store, keep: needed }).run() {
                 Ok(loaded) => loaded,
@@ -203,6 +206,11 @@ impl Order<'_> {
                 Some(it.unscored())
             }
         });
+        let of_questions = mmlu::score(&workload, files.questions(), &load).unwrap_or_else(|error| {
+            warn!(%error, "the answers to the questions were not scored");
+            None
+        });
+        let scored = scored.or(of_questions);
         // The report describes the workload as issued: with the rate that was found, for example.
         log_notices(&load.notices);
         let notices = input.notices.iter().chain(files.notices()).chain(&load.notices).cloned().collect();

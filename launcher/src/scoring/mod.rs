@@ -1,9 +1,10 @@
 //! Scores the answers of a run: reads what they are scored with before the load, and makes of the kept answers figures, a verdict and files.
 //!
-//! The crate `accuracy` computes; this module reads files and knows of stages, samples and rows.
+//! The crate `accuracy` computes; this module reads files and knows of stages, samples and rows. `mmlu` scores the answers to questions.
 
 mod decoder;
 mod materials;
+pub(crate) mod mmlu;
 
 use std::{
     convert::Infallible,
@@ -445,7 +446,11 @@ mod tests {
             number: 0,
             row: None,
             ended: std::time::Duration::ZERO,
-            output: engine::client::output::Output { token_ids: token_ids.to_vec(), first: 0, text: text.into() },
+            output: engine::client::output::Output {
+                token_ids: token_ids.to_vec(),
+                text: text.into(),
+                ..Default::default()
+            },
         };
         let outputs = vec![kept(&[7], "the text"), kept(&[], "the text"), kept(&[], "")];
         let mut recorder = Recorder::default();

@@ -65,8 +65,8 @@ pub fn draw_ranking(ranking: &Ranking, width: f64) -> String {
     let title = text::wrapped(&ranking.title, TITLE * 1.06, inner, 2);
     let caption = text::wrapped(&ranking.caption, SMALL, inner, 4);
     let legend_top = PAD + title.len() as f64 * TITLE_LINE + 4.0;
-    // Above the bars stand the name of the line, and the labels of the axis.
-    let top = legend_top + placed.height + 36.0;
+    // Above the bars stands the name of the line.
+    let top = legend_top + placed.height + 24.0;
     let bottom = top + ranking.bars.len() as f64 * LINE + 4.0;
     let height = bottom + 26.0 + caption.len() as f64 * CAPTION_LINE + PAD;
 
@@ -96,13 +96,12 @@ pub fn draw_ranking(ranking: &Ranking, width: f64) -> String {
         let share = f64::from(step) / f64::from(STEPS);
         canvas.line((x(share), top), (x(share), bottom), if step == 0 { paint.axis() } else { paint.grid() }, "");
         let label = format!("{} %", 100 * step / STEPS);
-        for y in [top - 6.0, bottom + 14.0] {
-            canvas.text(x(share), y, Anchor::Middle, &font(SMALL, paint.muted()), &label);
-        }
+        canvas.text(x(share), bottom + 14.0, Anchor::Middle, &font(SMALL, paint.muted()), &label);
     }
     for (group, _) in ranking.groups.iter().enumerate() {
         let mut path = Path::default();
-        for (place, bar) in ranking.bars.iter().enumerate().filter(|(_, it)| it.group == group && it.share > 0.0) {
+        let has_bar = |it: &Ranked| it.group == group && it.share.is_finite() && it.share > 0.0;
+        for (place, bar) in ranking.bars.iter().enumerate().filter(|(_, it)| has_bar(it)) {
             let y = top + 4.0 + place as f64 * LINE;
             path.rectangle((left, y), (x(bar.share), y + BAR));
         }
@@ -113,9 +112,9 @@ pub fn draw_ranking(ranking: &Ranking, width: f64) -> String {
     }
     if let Some((share, name)) = ranking.line.as_ref().filter(|it| it.0.is_finite()) {
         let rest = r#" stroke-width="1.5" stroke-dasharray="4 4""#;
-        canvas.line((x(*share), top - 18.0), (x(*share), bottom), paint.text(), rest);
+        canvas.line((x(*share), top - 14.0), (x(*share), bottom), paint.text(), rest);
         let (anchor, at) = if *share > 0.5 { (Anchor::End, -5.0) } else { (Anchor::Start, 5.0) };
-        canvas.text(x(*share) + at, top - 20.0, anchor, &font(SMALL, paint.text()), name);
+        canvas.text(x(*share) + at, top - 6.0, anchor, &font(SMALL, paint.text()), name);
     }
     for (place, bar) in ranking.bars.iter().enumerate() {
         let y = top + 4.0 + place as f64 * LINE + BAR - 1.5;
@@ -183,8 +182,10 @@ mod tests {
     #[test]
     fn values_that_are_none_have_no_bar() {
         for share in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            let svg = draw_ranking(&ranking(&[share]), f64::NAN);
-            assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{svg}");
+            let mut none = ranking(&[share]);
+            none.bars[0].note = "no value".into();
+            let svg = draw_ranking(&none, f64::NAN);
+            assert!(!svg.contains("NaN") && !svg.contains("inf") && !svg.contains("Z\" fill=\"#"), "{svg}");
         }
         assert!(draw_ranking(&Ranking { bars: Vec::new(), ..ranking(&[]) }, 0.0).ends_with("</svg>"));
     }

@@ -168,7 +168,7 @@ impl LoadPlan {
             keeps_token_ids: true,
             streaming: workload.streaming,
             sends_lengths: workload.sampling.length_field != LengthField::NotSent,
-            bounds_answers: workload.loadgen.is_some() && !workload.sampling.ignore_eos,
+            bounds_answers: ends_by_itself(workload),
             timeouts: RequestTimeouts::new(&workload.timeouts, workload.streaming),
             connect_timeout: workload.timeouts.connect.0,
             stop_rules: workload.stop_rules.clone(),
@@ -279,6 +279,12 @@ impl LoadPlan {
         let recorder = if self.probes.rate().is_some() { recorder.with_probes() } else { recorder };
         if self.sessions.is_some() { recorder.with_sessions() } else { recorder }
     }
+}
+
+/// Whether the model decides where an answer ends, and the output length of a request is only the most.
+fn ends_by_itself(workload: &Workload) -> bool {
+    let is_bound = workload.loadgen.is_some() || matches!(workload.requests, RequestSource::Questions(_));
+    is_bound && !workload.sampling.ignore_eos
 }
 
 /// Whether a source leaves the length of an answer to the server.
