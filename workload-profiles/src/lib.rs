@@ -175,15 +175,18 @@ fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Wo
         };
         findings.problem(path, format!("{what}; {remedy}, or set {key} to completions"));
     }
-    if let RequestSource::Questions(questions) = &workload.requests
-        && questions.scoring != AnswerScoring::Text
-        && !matches!(api, Api::Completions | Api::Chat)
-    {
-        let message = format!(
-            "is logprobs, but {key} is {}, which gives no log probabilities; set {key} to completions or chat, or scoring to text",
-            api_name(api)
-        );
-        findings.problem("scoring", message);
+    if let RequestSource::Questions(questions) = &workload.requests {
+        if questions.scoring != AnswerScoring::Text && !matches!(api, Api::Completions | Api::Chat) {
+            let message = format!(
+                "is logprobs, but {key} is {}, which gives no log probabilities; set {key} to completions or chat, or scoring to text",
+                api_name(api)
+            );
+            findings.problem("scoring", message);
+        }
+        if questions.max_prompt_tokens.is_some() && workload.tokenizer.is_none() {
+            let remedy = "write the path of the model's tokenizer.json in tokenizer";
+            findings.problem("maxPromptTokens", format!("counts tokens, and no tokenizer is named; {remedy}"));
+        }
     }
     objectives::check(run.slo.as_ref(), &workload, findings);
     Workload { model: run.model.clone().or(workload.model), api, ..workload }

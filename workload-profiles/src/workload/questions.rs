@@ -17,6 +17,10 @@ pub struct Questions {
     pub examples: Option<FileSource>,
     /// Examples before each question, of its own subject; 0 to 5.
     pub shots: u32,
+    /// The most tokens of a prompt by the workload's tokenizer: a question whose prompt would be longer has fewer examples. Absent: each
+    /// question has all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_prompt_tokens: Option<u32>,
     /// Whose prompt.
     pub format: QuestionFormat,
     /// What stands before the prompt; absent in other formats than [`QuestionFormat::Chat`].

@@ -10,7 +10,7 @@ mod subjects;
 
 pub use figures::{Answer, Counts, Figures, Method, Settings, csv, shares};
 pub use letter::{from_log_probabilities, from_text, original_from_log_probabilities};
-pub use prompt::{Format, Question, prompt};
+pub use prompt::{Format, Question, example, prompt};
 pub use subjects::{Categories, Domain, SUBJECTS, domain};
 
 /// The letter of each choice.

@@ -42,11 +42,22 @@ pub fn prompt(format: Format, subject: &str, examples: &[Question], question: &Q
     };
     let mut prompt = format!("The following are multiple choice questions (with answers) about{space}{subject}.\n\n");
     for example in examples {
-        add_question(&mut prompt, format, example);
-        prompt.extend([' ', LETTERS[example.answer % LETTERS.len()], '\n', '\n']);
+        add_example(&mut prompt, format, example);
     }
     add_question(&mut prompt, format, question);
     prompt
+}
+
+/// An example as it stands in a prompt, for its length.
+pub fn example(format: Format, example: &Question) -> String {
+    let mut text = String::new();
+    add_example(&mut text, format, example);
+    text
+}
+
+fn add_example(prompt: &mut String, format: Format, example: &Question) {
+    add_question(prompt, format, example);
+    prompt.extend([' ', LETTERS[example.answer % LETTERS.len()], '\n', '\n']);
 }
 
 fn add_question(prompt: &mut String, format: Format, question: &Question) {

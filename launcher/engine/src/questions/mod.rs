@@ -14,6 +14,7 @@ use std::{
     collections::BTreeMap,
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use accuracy::mmlu::{Categories, Question, domain, shares};
@@ -22,7 +23,12 @@ use workload_profiles::{
     workload::{Domains, Questions, RequestSource, Split},
 };
 
-use crate::{data_set::DataSetError, file_digest::FileDigest};
+use crate::{
+    data_set::DataSetError,
+    file_digest::FileDigest,
+    token_count::TokenCount,
+    tokenizer_file::{self, TokenizerFileError},
+};
 use folder::Found;
 pub(crate) use request_fields::with_request_fields;
 use rows::Row;
@@ -79,6 +85,9 @@ pub enum QuestionsError {
     /// A file that is no text cannot be read, or a row of it is no question.
     #[error(transparent)]
     DataSet(#[from] DataSetError),
+    /// The tokenizer that counts the lengths of prompts cannot be used.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerFileError),
     /// There are too many questions.
     #[error("{path} has more than {} questions, the most that are read; give a part of them", Questions::MOST, path = path.display())]
     TooMany { path: PathBuf },
@@ -101,6 +110,7 @@ impl QuestionsError {
                 Some(format!("the folder {} has no questions of the split {split}", path.display()))
             }
             QuestionsError::DataSet(error) => error.without_words(),
+            QuestionsError::Tokenizer(error) => error.without_words(),
             QuestionsError::Read { .. }
             | QuestionsError::Empty { .. }
             | QuestionsError::NoExamples { .. }
@@ -134,13 +144,27 @@ pub fn read(workload: &Workload) -> Result<ReadQuestions, QuestionsError> {
     }
     let mut notices = Vec::new();
     let chosen = chosen(all, questions)?;
-    let set = match questions.shots {
+    let mut set = match questions.shots {
         0 => QuestionSet::new(questions, chosen, BTreeMap::new()),
         shots => {
             let examples = examples(questions, shots, &chosen, &mut files)?;
             QuestionSet::new(questions, chosen, examples)
         }
     };
+    if let Some(most) = questions.max_prompt_tokens.filter(|_| questions.shots > 0) {
+        let tokens = match &workload.tokenizer {
+            Some(file) => TokenCount::Tokenizer(Arc::new(tokenizer_file::read(file.as_path())?.0)),
+            None => TokenCount::Words,
+        };
+        let (cut, all) = (set.fit(most, &tokens), set.len());
+        notices.extend((cut > 0).then(|| Notice {
+            path: "questions".into(),
+            message: format!(
+                "{cut} of {all} questions have fewer than {} examples, because their prompts would have more than {most} tokens",
+                questions.shots
+            ),
+        }));
+    }
     notices.extend(outside_of_table(&set, questions.domains));
     Ok(ReadQuestions { set: Some(set), files, notices })
 }

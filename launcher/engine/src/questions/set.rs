@@ -6,6 +6,7 @@ use accuracy::mmlu::{self, Question};
 use workload_profiles::workload::{QuestionFormat, Questions};
 
 use super::rows::Row;
+use crate::token_count::TokenCount;
 
 /// The questions that are asked, in their order: question i is request i of a stage.
 #[derive(Debug, Default)]
@@ -27,6 +28,8 @@ struct Subject {
 struct Stored {
     index: u64,
     subject: usize,
+    /// How many of the subject's examples are shown.
+    shots: usize,
     question: Question,
 }
 
@@ -55,7 +58,7 @@ impl QuestionSet {
                 subjects.push(Subject { name: name.clone(), examples });
                 subjects.len() - 1
             });
-            asked.push(Stored { index, subject: place, question });
+            asked.push(Stored { index, subject: place, shots: questions.shots as usize, question });
         }
         QuestionSet {
             subjects,
@@ -64,6 +67,27 @@ impl QuestionSet {
             instruction: questions.instruction.clone().unwrap_or_default(),
             max_tokens: questions.max_tokens,
         }
+    }
+
+    /// Leaves out examples, the last ones first, where a prompt would have more than this number of tokens. They are counted text by text,
+    /// which gives rather too many than too few. Returns the number of questions that have fewer examples then.
+    pub(super) fn fit(&mut self, most: u32, tokens: &TokenCount) -> u64 {
+        let of_example = |it: &Question| u64::from(tokens.of(&mmlu::example(self.format, it)));
+        let lengths: Vec<Vec<u64>> =
+            self.subjects.iter().map(|it| it.examples.iter().map(of_example).collect()).collect();
+        let mut cut = 0;
+        for place in 0..self.asked.len() {
+            let Stored { subject, .. } = self.asked[place];
+            let lengths = &lengths[subject];
+            let mut text = String::new();
+            self.write_with(place, 0, &mut text);
+            let mut left = u64::from(most).saturating_sub(u64::from(tokens.of(&text)));
+            let fitting =
+                lengths.iter().take_while(|it| left.checked_sub(**it).map(|rest| left = rest).is_some()).count();
+            cut += u64::from(fitting < lengths.len());
+            self.asked[place].shots = fitting;
+        }
+        cut
     }
 
     /// Number of questions.
@@ -99,13 +123,20 @@ impl QuestionSet {
 
     /// Appends the prompt of question i. Past the last question there is nothing.
     pub(crate) fn write(&self, number: u64, prompt: &mut String) {
-        let Some(asked) = usize::try_from(number).ok().and_then(|it| self.asked.get(it)) else { return };
+        let Some(place) = usize::try_from(number).ok().filter(|it| *it < self.asked.len()) else { return };
+        self.write_with(place, self.asked[place].shots, prompt);
+    }
+
+    /// Appends the prompt of a question with the first `shots` of its examples.
+    fn write_with(&self, place: usize, shots: usize, prompt: &mut String) {
+        let asked = &self.asked[place];
         let subject = &self.subjects[asked.subject];
+        let examples = &subject.examples[..shots.min(subject.examples.len())];
         if !self.instruction.is_empty() {
             prompt.push_str(&self.instruction);
             prompt.push_str("\n\n");
         }
-        prompt.push_str(&mmlu::prompt(self.format, &subject.name, &subject.examples, &asked.question));
+        prompt.push_str(&mmlu::prompt(self.format, &subject.name, examples, &asked.question));
     }
 
     /// The most tokens of an answer.

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The keys of a profile.
-pub(super) const KEYS: [&str; 18] = [
+pub(super) const KEYS: [&str; 20] = [
     "api",
     "concurrency",
     "data",
@@ -34,6 +34,7 @@ pub(super) const KEYS: [&str; 18] = [
     "examples",
     "format",
     "instruction",
+    "maxPromptTokens",
     "maxTokens",
     "minAccuracy",
     "model",
@@ -43,6 +44,7 @@ pub(super) const KEYS: [&str; 18] = [
     "streaming",
     "subjects",
     "timeouts",
+    "tokenizer",
     "totalLimit",
 ];
 
@@ -67,6 +69,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     let model = model(&root, "model", target);
     let streaming = root.or_default("streaming", true, |it, key| it.bool(key));
     let timeouts = timeouts(&root, Timeouts::default(), streaming.unwrap_or(true));
+    let tokenizer = file_source(&root, "tokenizer");
     let slots = root.or_default("concurrency", CONCURRENCY, concurrency);
     let questions = questions(&root);
     let api = api_of(&root, questions.as_ref());
@@ -80,6 +83,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     Some(Workload {
         streaming: streaming?,
         model,
+        tokenizer,
         sampling: Sampling { extra, ..Sampling::default() },
         timeouts,
         ..Workload::new(api?, requests, vec![Stage::new(STAGE, load)])
@@ -114,6 +118,8 @@ pub(super) fn questions(root: &Section) -> Option<Questions> {
     let scoring = scoring(root);
     let tokens = if scoring == Some(AnswerScoring::Text) { TEXT_TOKENS } else { 1 };
     let max_tokens = root.or_default("maxTokens", tokens, |it, key| it.count_u32(key, 1..=MAX_TOKENS));
+    let max_prompt_tokens =
+        root.or_default("maxPromptTokens", None, |it, key| it.count_u32(key, 1..=MAX_TOKENS).map(Some));
     let min_accuracy = root.or_default("minAccuracy", None, |it, key| it.number(key, 0.0..=1.0).map(Some));
     let details = root.or_default("details", true, |it, key| it.bool(key));
     let total_limit = root.or_default("totalLimit", None, |it, key| it.count(key, 1..=Questions::MOST).map(Some));
@@ -124,6 +130,7 @@ pub(super) fn questions(root: &Section) -> Option<Questions> {
         split: split?,
         examples,
         shots: shots?,
+        max_prompt_tokens: max_prompt_tokens?,
         format: format?,
         instruction: instruction?,
         subjects: subjects?,

@@ -43,6 +43,7 @@ fn what_is_left_out_is_as_the_authors_ask() {
         split: Split::Test,
         examples: None,
         shots: 5,
+        max_prompt_tokens: None,
         format: QuestionFormat::Original,
         instruction: None,
         subjects: Vec::new(),
@@ -58,7 +59,7 @@ fn what_is_left_out_is_as_the_authors_ask() {
 
 #[test]
 fn every_key_is_read() {
-    let text = "data: {url: 'https://h/mmlu.jsonl'}\nexamples: /dev.jsonl\nsplit: auxiliary_train\nshots: 2\nformat: harness\n\
+    let text = "tokenizer: /models/m\nmaxPromptTokens: 2048\ndata: {url: 'https://h/mmlu.jsonl'}\nexamples: /dev.jsonl\nsplit: auxiliary_train\nshots: 2\nformat: harness\n\
         scoring: {logprobs: 5}\nsubjects: [anatomy, astronomy]\ntotalLimit: 100\nmaxTokens: 3\ndomains: lm-eval\ndetails: off\nminAccuracy: 0.65\n\
         concurrency: 4\nstreaming: off\napi: chat\nmodel: m\ntimeouts: {request: 60s}";
     let workload = read(text).unwrap();
@@ -70,7 +71,8 @@ fn every_key_is_read() {
     assert_eq!((asked.scoring, asked.max_tokens), (AnswerScoring::Logprobs(5), 3));
     assert_eq!(asked.subjects, ["anatomy", "astronomy"]);
     assert_eq!((asked.total_limit, asked.domains, asked.details), (Some(100), Domains::LmEval, false));
-    assert_eq!(asked.min_accuracy, Some(0.65));
+    assert_eq!((asked.min_accuracy, asked.max_prompt_tokens), (Some(0.65), Some(2048)));
+    assert_eq!(workload.tokenizer, Some("/models/m".into()));
 }
 
 #[test]
@@ -142,12 +144,16 @@ fn shipped_profiles_ask_what_they_are_known_for() {
 }
 
 #[test]
-fn log_probabilities_need_an_api_that_has_them() {
+fn log_probabilities_need_their_api_and_tokens_their_tokenizer() {
     let run = ResolvedRun { harness: Harness::Mmlu, ..run("m") };
     let error = |text: &str| prepare(&run, text, &with("m", &[]).unwrap(), &BTreeMap::new()).unwrap_err().to_string();
     assert_eq!(
         error("{data: d, api: messages}"),
         "scoring: is logprobs, but api is messages, which gives no log probabilities; set api to completions or chat, or scoring to text"
+    );
+    assert_eq!(
+        error("{data: d, maxPromptTokens: 2048}"),
+        "maxPromptTokens: counts tokens, and no tokenizer is named; write the path of the model's tokenizer.json in tokenizer"
     );
 }
 

@@ -240,6 +240,36 @@ fn a_prompt_has_the_examples_of_its_subject_behind_the_instruction() {
 }
 
 #[test]
+fn a_prompt_that_would_be_too_long_has_fewer_examples() {
+    let read = |most: u32, tokenizer: &Value| {
+        let settings = json!({"shots": 5, "maxPromptTokens": most});
+        let mut workload = workload(&mmlu().join("hendrycks"), &settings);
+        workload.tokenizer = serde_json::from_value(tokenizer.clone()).unwrap();
+        let read = read(&workload).unwrap();
+        let set = read.set.unwrap();
+        let examples: Vec<usize> = (0..set.len()).map(|it| set.prompt(it).matches("\nAnswer:").count() - 1).collect();
+        (set, examples, read.notices)
+    };
+    let (set, examples, notices) = read(100_000, &Value::Null);
+    assert!(examples == [5; 18] && notices.is_empty(), "{examples:?} {notices:?}");
+    // Without a tokenizer words are counted.
+    let words = |it: u64| set.prompt(it).split_whitespace().count();
+    let most = (0..set.len()).map(words).max().unwrap() - 1;
+    let (set, examples, notices) = read(most as u32, &Value::Null);
+    assert!((0..set.len()).all(|it| set.prompt(it).split_whitespace().count() <= most));
+    let fewer = examples.iter().filter(|it| **it < 5).count();
+    assert!(fewer > 0 && fewer < 18 && examples.iter().all(|it| *it >= 4), "{examples:?}");
+    let message = format!(
+        "{fewer} of 18 questions have fewer than 5 examples, because their prompts would have more than {most} tokens"
+    );
+    assert_eq!(notices[0].message, message);
+    assert_eq!(read(1, &Value::Null).1, [0; 18]);
+    let tokenizer = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tokenizer/tests/fixtures/metaspace.json");
+    let (_, by_tokens, _) = read(most as u32, &json!(tokenizer));
+    assert!(by_tokens.iter().sum::<usize>() < examples.iter().sum(), "a word has several tokens: {by_tokens:?}");
+}
+
+#[test]
 fn a_message_for_a_status_has_no_words_of_a_file() {
     let folder = folder(&[("q.jsonl", "{\"question\": \"q\", \"choices\": \"secret\"}")]);
     let error = read(&workload(&folder.path().join("q.jsonl"), &Value::Null)).unwrap_err();
