@@ -25,7 +25,10 @@ const ARROWS: [(&str, &[&str]); 27] = [
     ("python-data", &[]),
     ("statistics", &[]),
     ("charts", &[]),
-    ("engine", &["accuracy", "chat-template", "clock", "crds", "loadgen", "python-data", "tokenizer", "workload-profiles"]),
+    (
+        "engine",
+        &["accuracy", "chat-template", "clock", "crds", "loadgen", "python-data", "tokenizer", "workload-profiles"],
+    ),
     ("analysis", &["crds", "engine", "loadgen", "statistics", "workload-profiles"]),
     ("server-metrics", &["clock", "crds", "engine"]),
     ("junit", &["crds"]),

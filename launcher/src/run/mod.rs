@@ -199,11 +199,11 @@ impl Order<'_> {
                 }
             };
         let Issued { workload, load, tests, trials } = issued;
-        let scored = scoring.and_then(|it| match it.score(&workload, &load, &tests) {
-            Ok(scored) => Some(scored),
+        let scored = scoring.map(|it| match it.score(&workload, &load, &tests) {
+            Ok(scored) => scored,
             Err(error) => {
                 warn!("the answers were not scored: {error:#}");
-                Some(it.unscored())
+                it.unscored()
             }
         });
         let of_questions = mmlu::score(&workload, files.questions(), &load).unwrap_or_else(|error| {
