@@ -63,7 +63,11 @@ pub(super) struct Kept {
 impl Kept {
     /// The output of one of several answers in one piece.
     pub(super) fn of_choice(token_ids: Vec<u32>, text: String) -> Kept {
-        Kept { output: Output { first: token_ids.len(), token_ids, text, first_logprobs: Vec::new() }, has_begun: true, first: None }
+        Kept {
+            output: Output { first: token_ids.len(), token_ids, text, first_logprobs: Vec::new() },
+            has_begun: true,
+            first: None,
+        }
     }
 
     /// Adds an event. `output`: whether [`Chunk`](super::chunk::Chunk) found output in it.
