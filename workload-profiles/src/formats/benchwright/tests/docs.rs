@@ -99,10 +99,13 @@ fn the_documented_requests_and_lengths_are_read() {
 
 #[test]
 fn the_documented_parts_are_read() {
-    let parts = examples("\n### Classes, sessions, images, stop rules\n");
-    assert_eq!(parts.len(), 6);
+    let parts = examples("\n### Classes, sessions, images, stop rules, accuracy\n");
+    assert_eq!(parts.len(), 7);
     for (key, example) in parts {
-        let read = serde_json::to_value(workload(&format!("api: chat\n{key}: {example}"))).unwrap();
+        // Only answers to the rows of a file are scored.
+        let rows = "\nrequests: {dataSet: {file: a.jsonl, row: {prompt: question}, output: 64}}";
+        let requests = if key == "accuracy" { rows } else { "" };
+        let read = serde_json::to_value(workload(&format!("api: chat\n{key}: {example}{requests}"))).unwrap();
         assert!(read.get(key).is_some(), "{key}");
     }
 }
