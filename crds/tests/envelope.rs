@@ -1,7 +1,5 @@
 //! The termination message with the accuracy of a run, which is never left out of it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crds::{
     AccuracyFigureStatus, AccuracyStatus, AccuracyVerdict, Met, ObjectiveStatus, Outcome, StageSummary,
     accuracy::MAX_FIGURES,

@@ -32,9 +32,7 @@ async fn a_run_is_created_followed_and_its_figures_are_printed() {
     server.set_status("chat", status);
     let done = done(child).await;
     assert_eq!(done.code, Some(0), "{done:?}");
-    for part in
-        ["check rouge: Passed; 300 answers scored", "38.8638  at least 38  True", "not computed"]
-    {
+    for part in ["check rouge: Passed; 300 answers scored", "38.8638  at least 38  True", "not computed"] {
         assert!(done.stdout.contains(part), "{part}: {}", done.stdout);
     }
     assert_eq!(
