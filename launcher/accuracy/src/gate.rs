@@ -59,6 +59,9 @@ pub fn judge(outcome: &Outcome, limits: Vec<Limit>, wanted: Option<u64>, doubts:
             outcome.missing.iter().find(|(it, _)| *it == key).map_or("it is not printed", |(_, reason)| reason);
         reasons.push(format!("{key} is not computed: {reason}"));
     }
+    if limits.is_empty() {
+        reasons.push("there is no limit that a figure could meet".to_owned());
+    }
     let verdict = match limits.iter().any(|it| it.met == Some(false)) {
         true => Verdict::Failed,
         false if reasons.is_empty() => Verdict::Passed,
@@ -127,6 +130,12 @@ mod tests {
         let Verdict::Undecided(reasons) = gate.verdict else { panic!("{:?}", gate.verdict) };
         assert_eq!(reasons, ["rougeLsum is not computed: no tables", "gen_len is not computed: no tables"]);
         check(&outcome(5000, &at_limits(1.0)[..3]), Verdict::Failed);
+    }
+
+    #[test]
+    fn without_a_limit_there_is_no_verdict() {
+        let gate = judge(&outcome(5000, &at_limits(0.0)), Vec::new(), None, &[]);
+        assert_eq!(gate.verdict, Verdict::Undecided(vec!["there is no limit that a figure could meet".into()]));
     }
 
     #[test]
