@@ -10,7 +10,7 @@ use crate::{
     validity::{Reason, Verdict},
 };
 
-/// The longest reason of a verdict that names limits.
+/// How many missed limits a reason names.
 const MAX_NAMED: usize = 3;
 
 /// How good the answers of a run were, as `report.json` has it.
@@ -155,7 +155,7 @@ impl Accuracy {
             }
             AccuracyVerdict::Undecided => {
                 let message = format!(
-                    "whether the answers meet the limits of {} is not decided: {}; set gate: none in the profile to measure without limits",
+                    "whether the answers meet the limits of {} is not decided: {}; to measure without limits, set accuracy.limits to none in the profile, or take minAccuracy out",
                     self.check,
                     self.reasons.join("; ")
                 );
