@@ -46,7 +46,7 @@ pub use loadgen::{LoadGenConfig, LoadGenReport, LoadGenSummary};
 pub use policy::policy;
 pub use server::{ClientTokens, ServerReport, TokenRange};
 pub use text::profile;
-pub use whole_file::write_whole;
+pub use whole_file::{Counted, Written, write_whole};
 
 use analysis::{Analysis, TargetIdentity};
 use engine::{file_digest::FileDigest, recorder::Records};

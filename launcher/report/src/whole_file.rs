@@ -32,20 +32,33 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io
         // The same mode as a file that a shell creates: the umask decides who may read it.
         .permissions(fs::Permissions::from_mode(0o666))
         .tempfile_in(folder)?;
-    let mut buffered = BufWriter::new(Counted { inner: temporary, bytes: 0, hash: Sha256::new() });
+    let mut buffered = BufWriter::new(Counted::new(temporary));
     fill(&mut buffered)?;
-    let Counted { inner, bytes, hash } = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let (inner, written) = buffered.into_inner().map_err(io::IntoInnerError::into_error)?.finish();
     // A full disk may report its error only at this point.
     inner.as_file().sync_all()?;
     inner.persist(path)?;
-    Ok(Written { bytes, sha256: hex(&hash.finalize()) })
+    Ok(written)
 }
 
 /// Counts and hashes what goes through it.
-struct Counted<W> {
+#[derive(Debug)]
+pub struct Counted<W> {
     inner: W,
     bytes: u64,
     hash: Sha256,
+}
+
+impl<W> Counted<W> {
+    pub fn new(inner: W) -> Counted<W> {
+        Counted { inner, bytes: 0, hash: Sha256::new() }
+    }
+
+    /// The writer, and what went through to it.
+    pub fn finish(self) -> (W, Written) {
+        let Counted { inner, bytes, hash } = self;
+        (inner, Written { bytes, sha256: hex(&hash.finalize()) })
+    }
 }
 
 impl<W: Write> Write for Counted<W> {

@@ -206,11 +206,7 @@ impl Order<'_> {
                 it.unscored()
             }
         });
-        let of_questions = mmlu::score(&workload, files.questions(), &load).unwrap_or_else(|error| {
-            warn!(%error, "the answers to the questions were not scored");
-            None
-        });
-        let scored = scored.or(of_questions);
+        let scored = scored.or_else(|| mmlu::score(&workload, files.questions(), &load));
         // The report describes the workload as issued: with the rate that was found, for example.
         log_notices(&load.notices);
         let notices = input.notices.iter().chain(files.notices()).chain(&load.notices).cloned().collect();

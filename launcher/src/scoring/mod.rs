@@ -8,7 +8,7 @@ pub(crate) mod mmlu;
 
 use std::{
     convert::Infallible,
-    io,
+    io::{self, BufWriter, Write},
     sync::atomic::{AtomicU64, Ordering},
     thread,
 };
@@ -16,7 +16,7 @@ use std::{
 use accuracy::{
     benchmark::{Benchmark, Limit},
     files::{self, Provenance},
-    gate::{self, Gate, Verdict},
+    gate::{self, Gate, Judged, Verdict},
     log::Element,
     punkt::Punkt,
     sample::Expected,
@@ -24,16 +24,15 @@ use accuracy::{
 };
 use analysis::{Accuracy, AccuracyFigure, AccuracyLimit, NotComputed, loadgen::outcome::TestOutcome};
 use anyhow::{Context as _, anyhow};
-use crds::{AccuracyVerdict, hex, wording::with_causes};
+use crds::{AccuracyVerdict, wording::with_causes};
 use engine::{
     file_digest::FileDigest,
     issue::LoadResult,
-    model_folder,
+    model_folder::{self, ModelFolder},
     recorder::{KeptOutput, Recorder},
 };
 use loadgen::logs::accuracy_log::{self, AccuracyEntry};
-use report::AccuracyFile;
-use sha2::{Digest as _, Sha256};
+use report::{AccuracyFile, Counted};
 use tokenizer::Tokenizer;
 use tracing::warn;
 use workload_profiles::{
@@ -54,11 +53,10 @@ pub(crate) struct Scoring {
     benchmark: Benchmark,
     expected: Vec<Expected>,
     data_set: FileDigest,
-    tokenizer: Option<(Tokenizer, FileDigest)>,
-    /// `None`: the tokenizer has no configuration that says.
-    cleans: Option<bool>,
+    /// `None`: the text is scored that the server sends.
+    model: Option<ModelFolder>,
     punkt: Option<Punkt>,
-    /// Answers whose ids the launcher made of their text.
+    /// Answers of the last load whose ids the launcher made of their text.
     encoded: AtomicU64,
 }
 
@@ -85,7 +83,14 @@ impl Scoring {
         let file = wanted.data_set.as_ref().or(of_requests);
         let file =
             file.ok_or_else(|| anyhow!("accuracy needs a file of expected answers; name it in accuracy.dataSet"))?;
-        let rows = expected(file.as_path(), benchmark, wanted.expected.as_deref());
+        let path = file.as_path();
+        // The prompts were read from it, and a pipe can be read once.
+        let rows = match path.is_file() || path.is_dir() || !path.exists() {
+            true => expected(path, benchmark, wanted.expected.as_deref()),
+            false => {
+                Err(anyhow!("{} is no file; name one with the expected answers in accuracy.dataSet", path.display()))
+            }
+        };
         let (expected, data_set) = match rows {
             Ok(rows) => rows,
             Err(error) if wanted.optional => {
@@ -100,8 +105,6 @@ impl Scoring {
         let tokenizer = wanted.tokenizer.as_ref().or(workload.tokenizer.as_ref()).map(|it| it.as_path());
         let model = tokenizer.map(model_folder::read).transpose()?;
         model.iter().flat_map(|it| &it.warnings).for_each(|it| warn!("{it}"));
-        let cleans = model.as_ref().and_then(|it| it.config.as_ref()).map(|it| it.cleans_up);
-        let tokenizer = model.map(|it| (it.tokenizer, it.digest));
         let (folder, named) = match &wanted.punkt {
             Some(folder) => (Some(folder.clone()), "accuracy.punkt"),
             None => (materials::punkt_folder(), PUNKT_VARIABLE),
@@ -109,12 +112,13 @@ impl Scoring {
         let punkt = folder.map(|it| tables(&it, named)).transpose()?;
         let wanted = wanted.clone();
         let encoded = AtomicU64::new(0);
-        Ok(Some(Scoring { wanted, benchmark, expected, data_set, tokenizer, cleans, punkt, encoded }))
+        Ok(Some(Scoring { wanted, benchmark, expected, data_set, model, punkt, encoded }))
     }
 
     /// Makes token ids of the texts of answers whose server sent none, so that logs have ids.
     pub(crate) fn add_ids(&self, recorder: &mut Recorder) {
-        let Some((tokenizer, _)) = &self.tokenizer else { return };
+        let Some(ModelFolder { tokenizer, .. }) = &self.model else { return };
+        self.encoded.store(0, Ordering::Relaxed);
         let outputs = &mut recorder.outputs;
         let length = outputs.len().div_ceil(threads()).max(1);
         thread::scope(|scope| {
@@ -157,19 +161,22 @@ impl Scoring {
             .map(|(it, _)| it.outcomes.values().sum::<u64>())
             .sum();
         let without_answer = sent.saturating_sub(kept.len() as u64);
-        let decoder = self.tokenizer.as_ref().map(|(it, _)| Decoder::new(it, self.cleans == Some(true)));
+        let decoder = self.model.as_ref().map(|it| Decoder::new(&it.tokenizer, it.cleans_up()));
         let (outcome, samples) = self.outcome(&kept, decoder.as_ref())?;
-        let (folder, log) =
-            match tests.iter().find(|it| matches!(it.log.settings.mode, Mode::AccuracyOnly | Mode::SubmissionRun)) {
-                Some(test) => (format!("{}/", test.folder), log_of(&test.answers)?),
-                None => (String::new(), log_of(&entries(&kept))?),
-            };
+        let test = tests.iter().find(|it| matches!(it.log.settings.mode, Mode::AccuracyOnly | Mode::SubmissionRun));
+        let folder = test.map(|it| format!("{}/", it.folder)).unwrap_or_default();
+        let mut log = Vec::new();
+        let log_sha256 = match test {
+            // The report writes it.
+            Some(test) => write_log(&test.answers, io::sink())?,
+            None => write_log(&entries(&kept), &mut log)?,
+        };
         let mut doubts: Vec<String> = decoder.as_ref().and_then(Decoder::doubt).into_iter().collect();
         if without_answer > 0 {
             doubts.push(format!("{without_answer} requests have no answer"));
         }
         let gate = gate::judge(&outcome, self.limits(), self.samples(), &doubts);
-        let provenance = self.provenance(&log);
+        let provenance = self.provenance(log_sha256);
         let file = |name: &str, content: Vec<u8>| AccuracyFile { name: format!("{folder}{name}"), content };
         let json = serde_json::to_vec_pretty(&files::rouge_json(&outcome, &gate, &provenance))?;
         let mut files = vec![
@@ -177,7 +184,7 @@ impl Scoring {
             file("rouge.json", [json, b"\n".to_vec()].concat()),
             file("accuracy_samples.jsonl", samples),
         ];
-        if tests.is_empty() {
+        if test.is_none() {
             files.push(file(LOG, log));
         }
         Ok(Scored { accuracy: self.accuracy(outcome, gate, without_answer), files })
@@ -185,17 +192,8 @@ impl Scoring {
 
     /// What a run has whose answers cannot be scored: no verdict where limits ask for one.
     pub(crate) fn unscored(&self) -> Scored {
-        let limits: Vec<AccuracyLimit> = self
-            .limits()
-            .into_iter()
-            .map(|it| AccuracyLimit {
-                figure: it.key.to_owned(),
-                is_upper: it.is_upper,
-                limit: it.bound(),
-                value: None,
-                met: None,
-            })
-            .collect();
+        let limits: Vec<AccuracyLimit> =
+            self.limits().into_iter().map(|limit| limit_of(Judged { limit, value: None, met: None })).collect();
         let verdict = if limits.is_empty() { AccuracyVerdict::NotJudged } else { AccuracyVerdict::Undecided };
         let accuracy = Accuracy {
             check: self.wanted.check.clone(),
@@ -269,13 +267,13 @@ impl Scoring {
         self.benchmark.samples().filter(|_| self.wanted.limits == AccuracyLimits::OfBenchmark)
     }
 
-    fn provenance(&self, log: &[u8]) -> Provenance {
+    fn provenance(&self, log_sha256: String) -> Provenance {
         Provenance {
-            log_sha256: hex(&Sha256::digest(log)),
+            log_sha256,
             ids: self.ids(),
-            tokenizer_sha256: self.tokenizer.as_ref().and_then(|(_, it)| it.sha256.clone()),
+            tokenizer_sha256: self.model.as_ref().and_then(|it| it.digest.sha256.clone()),
             data_set_sha256: self.data_set.sha256.clone(),
-            clean_up: self.cleans == Some(true),
+            clean_up: self.model.as_ref().is_some_and(ModelFolder::cleans_up),
             punkt: self.punkt.is_some(),
             version: env!("CARGO_PKG_VERSION").into(),
         }
@@ -284,7 +282,7 @@ impl Scoring {
     /// How texts and ids belong together.
     fn ids(&self) -> String {
         let encoded = self.encoded.load(Ordering::Relaxed);
-        match (&self.tokenizer, encoded) {
+        match (&self.model, encoded) {
             (None, _) => "the text is scored that the server sent, because no tokenizer is given".to_owned(),
             (Some(_), 0) => "the token ids that the server sent are decoded by the tokenizer".to_owned(),
             (Some(_), encoded) => {
@@ -306,26 +304,15 @@ impl Scoring {
             Verdict::Failed => (AccuracyVerdict::Failed, Vec::new()),
             Verdict::Undecided(reasons) => (AccuracyVerdict::Undecided, reasons),
         };
-        let limit = |it: gate::Judged| AccuracyLimit {
-            figure: it.limit.key.to_owned(),
-            is_upper: it.limit.is_upper,
-            limit: it.limit.bound(),
-            value: it.value,
-            met: it.met,
-        };
         let mut method = vec![self.ids()];
         method.extend(part.map(|it| format!("the run covers {sent} samples, and the limits hold for all {it}")));
-        match self.cleans {
-            Some(true) => method.push(
+        match &self.model {
+            Some(model) if model.cleans_up() => method.push(
                 "spaces before punctuation are removed after decoding, as the tokenizer's configuration asks".into(),
             ),
-            Some(false) => {}
-            None if self.tokenizer.is_some() => {
-                method.push(
-                    "the tokenizer has no tokenizer_config.json, so spaces are not removed after decoding".into(),
-                );
-            }
-            None => {}
+            Some(model) if model.config.is_none() => method
+                .push("the tokenizer has no tokenizer_config.json, so spaces are not removed after decoding".into()),
+            Some(_) | None => {}
         }
         if self.punkt.is_none() {
             method.push(format!(
@@ -350,7 +337,7 @@ impl Scoring {
                     text: it.text.trim_matches('\'').to_owned(),
                 })
                 .collect(),
-            limits: gate.limits.into_iter().map(limit).collect(),
+            limits: gate.limits.into_iter().map(limit_of).collect(),
             not_computed: outcome
                 .missing
                 .into_iter()
@@ -366,6 +353,17 @@ impl Scoring {
 
 fn threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// A limit as reports have it.
+fn limit_of(it: Judged) -> AccuracyLimit {
+    AccuracyLimit {
+        figure: it.limit.key.to_owned(),
+        is_upper: it.limit.is_upper,
+        limit: it.limit.bound(),
+        value: it.value,
+        met: it.met,
+    }
 }
 
 fn causes(error: &anyhow::Error) -> String {
@@ -402,12 +400,13 @@ fn entries(kept: &[&KeptOutput]) -> Vec<AccuracyEntry> {
     (0..).zip(kept).map(entry).collect()
 }
 
-fn log_of(entries: &[AccuracyEntry]) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut log = accuracy_log::Writer::new(&mut bytes)?;
+/// Writes an accuracy log, and returns its SHA-256 in hexadecimal digits.
+fn write_log(entries: &[AccuracyEntry], to: impl Write) -> io::Result<String> {
+    let mut counted = BufWriter::new(Counted::new(to));
+    let mut log = accuracy_log::Writer::new(&mut counted)?;
     entries.iter().try_for_each(|it| log.add(it))?;
     log.finish()?;
-    Ok(bytes)
+    Ok(counted.into_inner().map_err(io::IntoInnerError::into_error)?.finish().1.sha256)
 }
 
 #[cfg(test)]
@@ -430,14 +429,14 @@ mod tests {
 
     #[test]
     fn ids_are_made_only_of_texts_without() {
-        let tokenizer = include_bytes!("../../tokenizer/tests/fixtures/byte-level.json");
+        let tokenizer =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tokenizer/tests/fixtures/byte-level.json");
         let scoring = Scoring {
             wanted: Wanted::of_benchmark("llama3.1-8b"),
             benchmark: Benchmark::Llama3_1_8b,
             expected: Vec::new(),
             data_set: FileDigest::unknown(std::path::Path::new("rows.json")),
-            tokenizer: Some((Tokenizer::parse(tokenizer).unwrap(), FileDigest::unknown(std::path::Path::new("t")))),
-            cleans: None,
+            model: Some(model_folder::read(&tokenizer).unwrap()),
             punkt: None,
             encoded: AtomicU64::new(0),
         };
@@ -456,9 +455,12 @@ mod tests {
         let mut recorder = Recorder::default();
         recorder.outputs = outputs;
         scoring.add_ids(&mut recorder);
-        let (tokenizer, _) = scoring.tokenizer.as_ref().unwrap();
+        let tokenizer = &scoring.model.as_ref().unwrap().tokenizer;
         let ids: Vec<Vec<u32>> = recorder.outputs.iter().map(|it| it.output.token_ids.clone()).collect();
         assert_eq!(ids, [vec![7], tokenizer.ids("the text").unwrap(), Vec::new()]);
         assert!(scoring.ids().starts_with("the server sent no token ids of 1 answers"), "{}", scoring.ids());
+        // The next run of a series counts its own.
+        scoring.add_ids(&mut recorder);
+        assert_eq!(scoring.ids(), "the token ids that the server sent are decoded by the tokenizer");
     }
 }

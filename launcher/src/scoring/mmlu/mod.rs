@@ -19,6 +19,7 @@ use engine::{
 };
 use report::AccuracyFile;
 use serde_json::{Value, json};
+use tracing::warn;
 use workload_profiles::{
     Workload,
     workload::{AnswerScoring, Questions, RequestSource},
@@ -55,14 +56,15 @@ struct Scores {
 }
 
 /// The accuracy of a load that asked questions, and its files; `None`: it asked none.
-///
-/// # Errors
-/// A file cannot be encoded.
-pub(crate) fn score(workload: &Workload, set: Option<&QuestionSet>, load: &LoadResult) -> io::Result<Option<Scored>> {
-    let (RequestSource::Questions(questions), Some(set)) = (&workload.requests, set) else { return Ok(None) };
+pub(crate) fn score(workload: &Workload, set: Option<&QuestionSet>, load: &LoadResult) -> Option<Scored> {
+    let (RequestSource::Questions(questions), Some(set)) = (&workload.requests, set) else { return None };
     let records = load.recorder.records.iter().flatten();
     let scores = Scores::new(questions, set, &load.recorder.outputs, records);
-    Ok(Some(Scored { accuracy: scores.accuracy(), files: scores.files()? }))
+    let files = scores.files().unwrap_or_else(|error| {
+        warn!(%error, "the files of the questions are left out; the figures count all the same");
+        Vec::new()
+    });
+    Some(Scored { accuracy: scores.accuracy(), files })
 }
 
 impl Scores {
