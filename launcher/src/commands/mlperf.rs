@@ -19,6 +19,7 @@ use report::{
     report_file,
 };
 use serde_json::{Map, Value, json};
+use workload_profiles::workload::{check_of_benchmark, without_share};
 
 use super::{plot, preset::PresetArg};
 
@@ -213,10 +214,13 @@ impl MlperfArgs {
 
     fn accuracy(&self) -> Value {
         let benchmark = self.benchmark();
-        let base = benchmark.strip_suffix("-99.9").or_else(|| benchmark.strip_suffix("-99")).unwrap_or(&benchmark);
-        let high = self.high_accuracy || benchmark.ends_with("-99.9");
-        let check = base.to_lowercase().replace("llama3_1", "llama3.1").replace("-interactive", "");
-        let mut accuracy = json!({"check": if high { format!("{check}-99.9") } else { check }});
+        let mut accuracy = json!({});
+        // A benchmark without a check is said by the profile.
+        if let Some(check) = check_of_benchmark(&benchmark) {
+            let high = self.high_accuracy || check.ends_with("-99.9");
+            let base = without_share(&check);
+            accuracy["check"] = if high { format!("{base}-99.9") } else { base.to_owned() }.into();
+        }
         for (key, path) in [("tokenizer", &self.tokenizer), ("punkt", &self.punkt)] {
             if let Some(path) = path {
                 accuracy[key] = json!(path);

@@ -75,3 +75,40 @@ pub enum AccuracyLimits {
     /// The least value of each of [`BOUNDED_FIGURES`], on a scale of 0 to 100.
     AtLeast(BTreeMap<String, f64>),
 }
+
+/// The check of a LoadGen benchmark by the name that a profile gives it, such as `llama3_1-8b-interactive`; `None`: it has none.
+pub fn check_of_benchmark(name: &str) -> Option<String> {
+    let plain = name.trim().to_lowercase().replace("llama3_1", "llama3.1").replace("-interactive", "");
+    is_benchmark_check(&plain).then_some(plain)
+}
+
+/// Whether it is a check of a benchmark, with a share of the reference or without.
+pub fn is_benchmark_check(name: &str) -> bool {
+    BENCHMARK_CHECKS.contains(&without_share(name))
+}
+
+/// The name of a check without the share of the reference.
+pub fn without_share(name: &str) -> &str {
+    SHARES.into_iter().find_map(|it| name.strip_suffix(it)).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loadgens_names_have_their_checks() {
+        for (name, expected) in [
+            ("llama3_1-8b", Some("llama3.1-8b")),
+            ("llama3.1-8b-edge", Some("llama3.1-8b-edge")),
+            ("Llama3.1-8B-99", Some("llama3.1-8b-99")),
+            ("llama3_1-405b-interactive", Some("llama3.1-405b")),
+            ("llama2-70b-99.9", Some("llama2-70b-99.9")),
+            ("llama2-70b-interactive-99.9", Some("llama2-70b-99.9")),
+            ("llama2-70b-98", None),
+            ("whisper", None),
+        ] {
+            assert_eq!(check_of_benchmark(name).as_deref(), expected, "{name}");
+        }
+    }
+}

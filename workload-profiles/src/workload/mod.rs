@@ -36,7 +36,10 @@ use crds::{
 use serde::{Deserialize, Serialize};
 
 pub use abandonment::{Abandonment, Departure};
-pub use accuracy::{Accuracy, AccuracyLimits, BENCHMARK_CHECKS, BOUNDED_FIGURES, PLAIN_CHECKS, SHARES};
+pub use accuracy::{
+    Accuracy, AccuracyLimits, BENCHMARK_CHECKS, BOUNDED_FIGURES, PLAIN_CHECKS, SHARES, check_of_benchmark,
+    is_benchmark_check, without_share,
+};
 pub use conversations::{Conversations, History, TurnLengths};
 pub use data_set::{
     AcrossStages, ConversationUse, DataSet, DataSetFormat, LengthFilter, OutputLength, PromptColumn, RowContent,

@@ -6,7 +6,7 @@ use super::files::file_source;
 use crate::{
     problem::{listed, quoted},
     reader::Section,
-    workload::{Accuracy, AccuracyLimits, BENCHMARK_CHECKS, BOUNDED_FIGURES, PLAIN_CHECKS, SHARES},
+    workload::{Accuracy, AccuracyLimits, BENCHMARK_CHECKS, BOUNDED_FIGURES, PLAIN_CHECKS, is_benchmark_check},
 };
 
 /// Reads the section. `known`: the check where the section names none. `None` goes with a problem.
@@ -55,37 +55,4 @@ fn at_least(section: &Section, bounds: Section<'_>) -> Option<AccuracyLimits> {
     }
     bounds.finish();
     (!least.is_empty()).then_some(AccuracyLimits::AtLeast(least))
-}
-
-/// The check of a LoadGen benchmark by the name that a profile gives it; `None`: it has none here.
-pub(in crate::formats) fn check_of_benchmark(name: &str) -> Option<String> {
-    let plain = name.trim().to_lowercase().replace("llama3_1", "llama3.1").replace("-interactive", "");
-    is_benchmark_check(&plain).then_some(plain)
-}
-
-/// Whether it is a check of a benchmark, with a share of the reference or without.
-fn is_benchmark_check(name: &str) -> bool {
-    let base = SHARES.into_iter().find_map(|it| name.strip_suffix(it)).unwrap_or(name);
-    BENCHMARK_CHECKS.contains(&base)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loadgens_names_have_their_checks() {
-        for (name, expected) in [
-            ("llama3_1-8b", Some("llama3.1-8b")),
-            ("llama3.1-8b-edge", Some("llama3.1-8b-edge")),
-            ("Llama3.1-8B-99", Some("llama3.1-8b-99")),
-            ("llama3_1-405b-interactive", Some("llama3.1-405b")),
-            ("llama2-70b-99.9", Some("llama2-70b-99.9")),
-            ("llama2-70b-interactive-99.9", Some("llama2-70b-99.9")),
-            ("llama2-70b-98", None),
-            ("whisper", None),
-        ] {
-            assert_eq!(check_of_benchmark(name).as_deref(), expected, "{name}");
-        }
-    }
 }

@@ -31,7 +31,10 @@ use crate::{
     },
     problem::Findings,
     reader::Section,
-    workload::{Accuracy, Load, LoadGen, LoadGenTest, PromptReuse, RequestSource, Sampling, Stage, Timeouts, Workload},
+    workload::{
+        Accuracy, Load, LoadGen, LoadGenTest, PromptReuse, RequestSource, Sampling, Stage, Timeouts, Workload,
+        check_of_benchmark,
+    },
 };
 use data::{Data, Tokens};
 use mlperf_tests::Tests;
@@ -125,7 +128,7 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
 /// How the answers of the accuracy tests are scored. Without the section they are, where the samples come from a file and the benchmark has a
 /// check; `accuracy: none` says that they are not.
 fn scored(root: &Section, tests: Option<&Tests>, data: Option<&Data>) -> Option<Accuracy> {
-    let check = root.text("benchmark").and_then(accuracy::check_of_benchmark);
+    let check = root.text("benchmark").and_then(check_of_benchmark);
     let written = root.value("accuracy");
     let asked = match written {
         None => None,
