@@ -227,7 +227,11 @@ fn whole(cell: Cell<'_>) -> Cell<'_> {
     }
 }
 
-/// Looks at a value and all within it, so that none of it is an error later.
+/// Reads a value and every value in it once, and reports the first error. After that, a reader of the table meets no error in it.
+/// `depth`: how many lists and maps the value stands in. `visit` counts the values that were read, and may stop the work.
+///
+/// # Errors
+/// A value cannot be read, is nested too deep, or `visit` stops.
 pub(crate) fn check(
     cell: &Cell<'_>,
     depth: usize,

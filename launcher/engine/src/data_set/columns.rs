@@ -153,10 +153,6 @@ impl RowSink for Names {
         Err("enough".to_owned())
     }
 
-    fn other_than(&self, _only: &str) -> Option<String> {
-        None
-    }
-
     fn read<'de, D: Deserializer<'de>>(&mut self, row: D) -> Result<(), D::Error> {
         let row = std::collections::BTreeMap::<String, IgnoredAny>::deserialize(row)?;
         self.names = row.into_keys().collect();
@@ -240,10 +236,6 @@ impl<F: FnMut(FoundRow<'_>) -> Result<(), String>> RowSink for Picker<'_, F> {
         true
     }
 
-    fn other_than(&self, _only: &str) -> Option<String> {
-        None
-    }
-
     fn label(&mut self, label: Label) {
         self.label = label;
     }
@@ -266,10 +258,6 @@ impl<F: FnMut(FoundRow<'_>) -> Result<(), String>> RowSink for Picker<'_, F> {
         self.problem = if self.rows < MAX_ROWS { (self.each)(row).err() } else { Some(too_many()) };
         self.rows += 1;
         self.problem.is_none()
-    }
-
-    fn is_complete(&self) -> bool {
-        false
     }
 
     fn offered(&self) -> u64 {

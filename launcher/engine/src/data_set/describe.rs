@@ -105,7 +105,8 @@ impl Kind {
     }
 }
 
-/// How lengths are distributed. A percentile is the smallest length that so many of all do not exceed.
+/// The distribution of the lengths in a column. The percentile p is the smallest length that at least p percent of the lengths do not
+/// exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Lengths {
     pub min: u32,
@@ -295,10 +296,6 @@ impl RowSink for Describer<'_> {
         Ok(places)
     }
 
-    fn other_than(&self, _only: &str) -> Option<String> {
-        None
-    }
-
     fn most_rows(&self) -> u64 {
         MAX_ROWS
     }
@@ -329,10 +326,6 @@ impl RowSink for Describer<'_> {
         self.problem = (self.rows >= MAX_ROWS).then(too_many);
         self.rows += 1;
         self.problem.is_none()
-    }
-
-    fn is_complete(&self) -> bool {
-        false
     }
 
     fn offered(&self) -> u64 {

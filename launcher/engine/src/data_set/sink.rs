@@ -30,7 +30,9 @@ pub(super) trait RowSink {
     fn choose(&mut self, names: &[&str], shown: bool) -> Result<Vec<usize>, String>;
 
     /// A column that is needed and that is not this one, which is the only one of the file.
-    fn other_than(&self, only: &str) -> Option<String>;
+    fn other_than(&self, _only: &str) -> Option<String> {
+        None
+    }
 
     /// The most rows that are taken; a file that states more before its rows is refused.
     fn most_rows(&self) -> u64 {
@@ -52,7 +54,9 @@ pub(super) trait RowSink {
     fn take(&mut self) -> bool;
 
     /// Whether further rows change nothing.
-    fn is_complete(&self) -> bool;
+    fn is_complete(&self) -> bool {
+        false
+    }
 
     /// The rows that were taken.
     fn offered(&self) -> u64;

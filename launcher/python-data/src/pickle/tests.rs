@@ -126,8 +126,9 @@ fn dicts_and_lists_are_tables() {
 proptest! {
     #[test]
     fn no_bytes_end_the_process(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        if let Ok(pickle) = Pickle::read(&bytes) {
-            let _ = pickle.table();
+        match Pickle::read(&bytes).and_then(|it| it.table().map(|it| (it.names().len(), it.name_cells().count()))) {
+            Err(problem) => prop_assert!(!problem.what.is_empty()),
+            Ok((names, columns)) => prop_assert!(names > 0 && names == columns),
         }
     }
 
