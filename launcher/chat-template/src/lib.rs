@@ -44,7 +44,7 @@ pub enum ChatTemplateError {
         "the chat template has {bytes} bytes, of at most {MAX_TEMPLATE}; give the one that the model is published with"
     )]
     TooLong {
-        /// Its length.
+        /// How many bytes the template has.
         bytes: usize,
     },
     /// The template calls `raise_exception`: it does not take these messages. The message is the template's own.
