@@ -19,7 +19,7 @@ pub enum AccuracyVerdict {
     Failed,
     /// There are limits, and the answers do not decide them.
     Undecided,
-    /// There is no limit.
+    /// There is no limit, or the run covers a part of the samples that the limits hold for.
     NotJudged,
 }
 

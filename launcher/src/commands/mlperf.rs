@@ -283,9 +283,15 @@ pub(crate) fn run(args: &MlperfArgs) -> anyhow::Result<u8> {
     let status = run::run(&options);
     let after = latest(&results).filter(|it| before.as_ref() != Some(it));
     if let Some(folder) = after {
-        finish(&results, &folder, args.keep_all);
+        finish(&results, &folder, &args.name(), args.keep_all);
     }
     Ok(status)
+}
+
+/// The names of what lies in a folder.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|it| it.file_name().into_string().ok()).collect()
 }
 
 /// The folder of the last finished run.
@@ -293,8 +299,9 @@ fn latest(results: &Path) -> Option<PathBuf> {
     Some(results.join(std::fs::read_link(results.join("latest")).ok()?))
 }
 
-/// Draws the plots of a new run, and deletes earlier ones. What fails here is said, and changes no result.
-fn finish(results: &Path, folder: &Path, keep_all: bool) {
+/// Draws the plots of a new run, and deletes the folders of earlier runs of the same name. What fails here is said, and changes no
+/// result.
+fn finish(results: &Path, folder: &Path, run: &str, keep_all: bool) {
     let plotted = report_file::read(folder).map_err(anyhow::Error::from).and_then(|(_, document)| {
         plot::write(&document, &folder.join(plot::FOLDER), &plot::Format::PICTURES).map_err(anyhow::Error::from)
     });
@@ -305,8 +312,12 @@ fn finish(results: &Path, folder: &Path, keep_all: bool) {
         return;
     }
     let name = folder.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+    // The user may have other runs in the same folder. A name is the time, a hyphen and the name of the run.
+    let is_other = |it: &String| it.split_once('-').is_none_or(|(_, name)| name != run);
+    let of_others: Vec<String> = names_in(results).into_iter().filter(is_other).collect();
+    let spared: Vec<&str> = of_others.iter().map(String::as_str).chain([name]).collect();
     let limits = Limits { keep_runs: Some(1), keep_days: None };
-    match prune(results, limits, &[name], clock::now().into(), false) {
+    match prune(results, limits, &spared, clock::now().into(), false) {
         Ok(pruned) => {
             if !pruned.deleted.is_empty()
                 && let Err(error) = index::rebuild(results)

@@ -106,7 +106,15 @@ fn a_run_leaves_the_runners_files_and_replaces_the_one_before() {
     assert!(pictures >= 4, "{pictures}");
     assert!(root.join("index.md").is_file());
     let first = folders();
+    // The folder of another run, which may lie beside it, stays.
+    let other = root.join("20200101T000000Z-another-run");
+    fs::create_dir(&other).unwrap();
+    for file in ["report.json", "run.yaml"] {
+        fs::copy(latest.join(file), other.join(file)).unwrap();
+    }
     folder.benchwright(&flags).assert().success();
+    assert!(other.join("report.json").is_file());
+    fs::remove_dir_all(&other).unwrap();
     let second = folders();
     assert!(first.len() == 1 && second.len() == 1 && first != second, "{first:?} {second:?}");
     folder.benchwright(&[&flags[..], &["--keep-all"]].concat()).assert().success();
