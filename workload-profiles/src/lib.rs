@@ -31,7 +31,7 @@ use crate::{
     overrides::Applied,
     problem::{Findings, named, quoted},
     reader::described,
-    workload::{AnswerScoring, PromptForm, RequestSource},
+    workload::{AnswerScoring, DataSet, PromptForm, RequestSource},
 };
 pub use crate::{
     formats::{loadgen, recognise, unrecognised},
@@ -164,8 +164,10 @@ fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Wo
         findings.problem(path, message);
     }
     if api.has_messages() && workload.requests.form() == PromptForm::TokenIds {
-        let what = format!("is tokenIds, but {key} is {}, which cannot hold token ids", api_name(api));
         let (path, remedy) = match (&workload.loadgen, &workload.requests) {
+            (None, RequestSource::DataSet(DataSet { chat_template: Some(_), .. })) => {
+                (RENDERED, "take it out, because the server renders the messages of a chat itself")
+            }
             (None, RequestSource::DataSet(_)) => {
                 ("requests.dataSet.row.prompt.form", "write text, and a column that holds it")
             }
@@ -173,7 +175,9 @@ fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Wo
             (Some(_), RequestSource::DataSet(_)) => ("dataset.file.form", "write text, and a column that holds it"),
             (Some(_), _) => ("dataset.synthetic.text", "write words or prose"),
         };
-        findings.problem(path, format!("{what}; {remedy}, or set {key} to completions"));
+        let what = if path == RENDERED { "makes token ids of the rows" } else { "is tokenIds" };
+        let cannot = format!("but {key} is {}, which cannot hold token ids", api_name(api));
+        findings.problem(path, format!("{what}, {cannot}; {remedy}, or set {key} to completions"));
     }
     if let RequestSource::Questions(questions) = &workload.requests {
         if questions.scoring != AnswerScoring::Text && !matches!(api, Api::Completions | Api::Chat) {
@@ -191,6 +195,9 @@ fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Wo
     objectives::check(run.slo.as_ref(), &workload, findings);
     Workload { model: run.model.clone().or(workload.model), api, ..workload }
 }
+
+/// The key of a data set whose rows the launcher renders.
+const RENDERED: &str = "requests.dataSet.chatTemplate";
 
 /// The name of an API in profiles.
 fn api_name(api: Api) -> &'static str {

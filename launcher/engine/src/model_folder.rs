@@ -9,7 +9,7 @@ use chat_template::{ChatTemplate, ChatTemplateError};
 use tokenizer::{ConfigError, Tokenizer, TokenizerConfig, TokenizerError};
 
 use crate::{
-    file_digest::FileDigest,
+    file_digest::{DigestReader, FileDigest},
     tokenizer_file::{self, TokenizerFileError},
     user_file,
 };
@@ -47,6 +47,22 @@ pub enum ModelFolderError {
     Template { path: PathBuf, cause: ChatTemplateError },
 }
 
+impl ModelFolderError {
+    /// The error without words of the files. `None`: the message has none.
+    pub(crate) fn without_words(&self) -> Option<String> {
+        let unusable =
+            |path: &Path| Some(format!("{} cannot be used as a file of a model's tokenizer", path.display()));
+        match self {
+            ModelFolderError::Tokenizer(error) => error.without_words(),
+            ModelFolderError::Wrong { path, cause: _ }
+            | ModelFolderError::Encode { path, cause: _ }
+            | ModelFolderError::NoTemplate { path, others: _ }
+            | ModelFolderError::Template { path, cause: _ } => unusable(path),
+            ModelFolderError::Read { .. } => None,
+        }
+    }
+}
+
 /// The tokenizer of a model with what stands beside it.
 #[derive(Debug)]
 pub struct ModelFolder {
@@ -58,6 +74,8 @@ pub struct ModelFolder {
     /// What a person should look at, a sentence each.
     pub warnings: Vec<String>,
     folder: PathBuf,
+    /// The name of the file that holds the chat template, where there is one.
+    template_file: &'static str,
 }
 
 /// Reads a folder, or the folder of a `tokenizer.json`. Files that are not there are left out; only `tokenizer.json` has to be.
@@ -67,7 +85,14 @@ pub struct ModelFolder {
 pub fn read(path: &Path) -> Result<ModelFolder, ModelFolderError> {
     let (tokenizer, digest) = tokenizer_file::read(path)?;
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
-    let mut model = ModelFolder { tokenizer, digest, config: None, warnings: Vec::new(), folder: folder.to_owned() };
+    let mut model = ModelFolder {
+        tokenizer,
+        digest,
+        config: None,
+        warnings: Vec::new(),
+        folder: folder.to_owned(),
+        template_file: CONFIG,
+    };
     let wrong = |name: &str| {
         let path = folder.join(name);
         move |cause| ModelFolderError::Wrong { path, cause }
@@ -86,10 +111,12 @@ pub fn read(path: &Path) -> Result<ModelFolder, ModelFolderError> {
     // As transformers: the file of its own wins. That in JSON is of processors, and stands in for a template that is nowhere else.
     if let Some(source) = optional_text(folder, TEMPLATE)? {
         config.set_chat_template(source);
+        model.template_file = TEMPLATE;
     } else if config.chat_template_names().is_empty()
         && let Some(json) = optional(folder, TEMPLATE_JSON)?
     {
         config.set_chat_template_json(&json).map_err(wrong(TEMPLATE_JSON))?;
+        model.template_file = TEMPLATE_JSON;
     }
     let encode = |cause| ModelFolderError::Encode { path: folder.to_owned(), cause };
     model.tokenizer = model.tokenizer.with_config(&config).map_err(encode)?;
@@ -123,8 +150,19 @@ impl ModelFolder {
             let others = if names.is_empty() { String::new() } else { others };
             ModelFolderError::NoTemplate { path: self.folder.clone(), others }
         })?;
-        let wrong = |cause| ModelFolderError::Template { path: self.folder.clone(), cause };
+        let wrong = |cause| ModelFolderError::Template { path: self.folder.join(self.template_file), cause };
         ChatTemplate::parse(source).map_err(wrong)
+    }
+
+    /// The digest of the file that holds the chat template.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn template_digest(&self) -> Result<FileDigest, ModelFolderError> {
+        let path = self.folder.join(self.template_file);
+        let read = user_file::read(&path, MAX_BYTES);
+        let digest = read.and_then(|bytes| DigestReader::new(bytes.as_slice()).finish(&path, MAX_BYTES));
+        digest.map_err(|cause| ModelFolderError::Read { path, cause })
     }
 }
 

@@ -21,6 +21,10 @@ pub struct DataSet {
     /// [`roles::prompts`](super::roles::prompts). A profile that names a column gets that one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub any_column: bool,
+    /// The rows are rendered with the chat template of the workload's tokenizer before the load, and sent as token ids; absent: they are sent
+    /// as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat_template: Option<ChatRendering>,
     /// The most tokens of each answer.
     pub output: OutputLength,
     /// The number of rows that are used, the first in their order that pass the filter. A file with fewer rows is refused. Absent:
@@ -55,6 +59,7 @@ impl DataSet {
             format,
             row: RowContent::Prompt(prompt),
             any_column: false,
+            chat_template: None,
             output: OutputLength::Fixed(output),
             count: Some(count),
             filter: LengthFilter::default(),
@@ -64,9 +69,10 @@ impl DataSet {
         }
     }
 
-    /// The form of its prompts.
+    /// The form of its prompts, as they are sent.
     pub fn form(&self) -> PromptForm {
         match &self.row {
+            _ if self.chat_template.is_some() => PromptForm::TokenIds,
             RowContent::Prompt(column) => column.form,
             RowContent::Conversation { send, .. } => match send {
                 ConversationUse::FirstTurn | ConversationUse::JoinedText => PromptForm::Text,
@@ -79,6 +85,15 @@ impl DataSet {
     pub fn has_turns(&self) -> bool {
         matches!(self.row, RowContent::Conversation { send: ConversationUse::Turns, .. })
     }
+}
+
+/// How messages become the text of a prompt: by the chat template of the model, with the beginning of the model's answer behind them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChatRendering {
+    /// Further variables of the template, such as `enable_thinking`.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub arguments: serde_json::Map<String, serde_json::Value>,
 }
 
 /// What a row of a data set holds.

@@ -42,8 +42,8 @@ pub use accuracy::{
 };
 pub use conversations::{Conversations, History, TurnLengths};
 pub use data_set::{
-    AcrossStages, ConversationUse, DataSet, DataSetFormat, LengthFilter, OutputLength, PromptColumn, RowContent,
-    RowOrder, UsedUp,
+    AcrossStages, ChatRendering, ConversationUse, DataSet, DataSetFormat, LengthFilter, OutputLength, PromptColumn,
+    RowContent, RowOrder, UsedUp,
 };
 pub use file_source::{FileSource, RemoteFile};
 pub use images::{ImageEncoding, ImagePlace, ImageSize, Images};

@@ -2,10 +2,11 @@
 //!
 //! JSON arrays, JSON Lines, CSV, text and Parquet are read as a stream, and of each row only what is sent is kept: a file of hundreds of MB takes
 //! no more memory than its prompts. As with a trace, a message names the row and the problem, and never repeats the content. `json`, `tree`,
-//! `plain`, `parquet` and `python` read the formats, which `source` tells apart; `row` and `conversation` read a row; `selection` decides which
+//! `plain`, `parquet` and `python` read the formats, which `source` tells apart; `row` and `conversation` read a row; `chats` renders it with the model's chat template; `selection` decides which
 //! rows are sent, and in which order. `columns` gives named columns of any of these files to other parts, by the names in `workload::roles`; `describe` says
 //! what a file holds.
 
+mod chats;
 pub mod columns;
 mod compression;
 mod conversation;
@@ -30,6 +31,7 @@ use std::{
 };
 
 use crds::units::Seed;
+use jiff::tz::TimeZone;
 use workload_profiles::{
     Notice, Workload,
     workload::{
@@ -40,13 +42,15 @@ use workload_profiles::{
 
 use crate::{
     file_digest::{DigestReader, FileDigest},
+    model_folder::ModelFolderError,
     token_count::TokenCount,
     tokenizer_file::{self, TokenizerFileError},
     user_file,
 };
+use chats::Chats;
 use compression::Compression;
 pub use rows::{Rows, Turn};
-use selection::Rules;
+use selection::{Reading, Rules};
 use sink::{RowSink as _, Sink};
 
 /// The most bytes that are read, after decompression: five times MLPerf's largest data set with one token a line.
@@ -74,6 +78,9 @@ pub enum DataSetError {
     /// The tokenizer that counts the lengths of texts cannot be used.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerFileError),
+    /// The chat template of the model cannot be used.
+    #[error(transparent)]
+    Model(#[from] ModelFolderError),
     /// The file cannot be decompressed.
     #[error("cannot decompress the data set {path}: {cause}; download or write the file again", path = path.display())]
     Damaged { path: PathBuf, cause: io::Error },
@@ -121,6 +128,7 @@ impl DataSetError {
                 Some(format!("the data set {}, {at}: cannot be read as the profile wants", path.display()))
             }
             DataSetError::Tokenizer(error) => error.without_words(),
+            DataSetError::Model(error) => error.without_words(),
             DataSetError::Read { .. }
             | DataSetError::Damaged { .. }
             | DataSetError::NoAnswer { .. }
@@ -133,8 +141,9 @@ impl DataSetError {
 #[derive(Clone, Debug, Default)]
 pub struct ReadDataSet {
     pub rows: Rows,
-    /// The file, with the digest of all its bytes where it has one; `None`: the requests have another source.
-    pub file: Option<FileDigest>,
+    /// The file, and that of the chat template, each with the digest of all its bytes where it has one; none: the requests have another
+    /// source.
+    pub files: Vec<FileDigest>,
     /// Why the file has no digest, which rows are left out, and how lengths were counted.
     pub notices: Vec<Notice>,
 }
@@ -168,7 +177,9 @@ pub fn read(workload: &Workload, seed: Seed) -> Result<Rows, DataSetError> {
 
 fn read_set(set: &DataSet, workload: &Workload, seed: Seed) -> Result<Rows, DataSetError> {
     let tokens = token_count(set, workload)?;
-    let rules = rules(set, workload, seed, &tokens)?;
+    let (chats, _) = chats(set, workload)?.unzip();
+    let reading = Reading { tokens: &tokens, chats: chats.as_ref() };
+    let rules = rules(set, workload, seed, reading)?;
     let found = match open(set)? {
         Opened::Folder => read_folder(rules, Limits::default())?.0,
         Opened::Parquet(file) => read_parquet(rules, file, Limits::default())?,
@@ -221,7 +232,9 @@ pub fn read_with_digest(workload: &Workload, seed: Seed) -> Result<ReadDataSet, 
 
 fn read_set_with_digest(set: &DataSet, workload: &Workload, seed: Seed) -> Result<ReadDataSet, DataSetError> {
     let tokens = token_count(set, workload)?;
-    let rules = rules(set, workload, seed, &tokens)?;
+    let (chats, template) = chats(set, workload)?.unzip();
+    let reading = Reading { tokens: &tokens, chats: chats.as_ref() };
+    let rules = rules(set, workload, seed, reading)?;
     let path = set.file.as_path();
     let (found, (digest, reason)) = match open(set)? {
         Opened::Folder => {
@@ -253,7 +266,14 @@ fn read_set_with_digest(set: &DataSet, workload: &Workload, seed: Seed) -> Resul
         ));
     }
     let notices = messages.into_iter().map(|message| Notice { path: "data set".into(), message }).collect();
-    Ok(ReadDataSet { rows: found.rows, file: Some(digest), notices })
+    Ok(ReadDataSet { rows: found.rows, files: [digest].into_iter().chain(template).collect(), notices })
+}
+
+/// The chat template that the rows are rendered with, if they are.
+fn chats(set: &DataSet, workload: &Workload) -> Result<Option<(Chats, FileDigest)>, DataSetError> {
+    let (Some(rendering), Some(tokenizer)) = (&set.chat_template, &workload.tokenizer) else { return Ok(None) };
+    let now = clock::now().to_zoned(TimeZone::system()).datetime();
+    Ok(Some(Chats::read(rendering, tokenizer.as_path(), now)?))
 }
 
 /// What counts the lengths of texts, if they decide on anything.
@@ -314,7 +334,7 @@ fn rules<'a>(
     set: &'a DataSet,
     workload: &Workload,
     seed: Seed,
-    tokens: &'a TokenCount,
+    reading: Reading<'a>,
 ) -> Result<Rules<'a>, DataSetError> {
     let without_answer = match &set.row {
         RowContent::Prompt(_) => Some("a prompt"),
@@ -326,7 +346,7 @@ fn rules<'a>(
     }
     let seed = seed.derive("data-set/order");
     let most = set.count.or_else(|| most_sent(set, workload));
-    Ok(Rules { set, seed, most, tokens, most_bytes: MAX_KEPT })
+    Ok(Rules { set, seed, most, reading, most_bytes: MAX_KEPT })
 }
 
 /// The most rows that a load can send; `None` where this is not known before it.

@@ -10,6 +10,7 @@ use workload_profiles::workload::{
 };
 
 use super::{
+    chats::Chats,
     conversation::{self, Message, Speaker},
     row::Row,
     rows::{Rows, Turn},
@@ -24,10 +25,18 @@ pub(super) struct Rules<'a> {
     pub(super) seed: Seed,
     /// The most rows that the load can send; `None`: all.
     pub(super) most: Option<u64>,
-    /// Counts the tokens of texts.
-    pub(super) tokens: &'a TokenCount,
+    pub(super) reading: Reading<'a>,
     /// The most bytes of memory for all rows.
     pub(super) most_bytes: usize,
+}
+
+/// What reads texts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading<'a> {
+    /// Counts the tokens of texts.
+    pub(super) tokens: &'a TokenCount,
+    /// Renders the rows; `None`: they are sent as they are.
+    pub(super) chats: Option<&'a Chats>,
 }
 
 /// The rows that were chosen so far.
@@ -50,6 +59,8 @@ enum Content {
     Made(String),
     /// The messages.
     Messages(Vec<Message>),
+    /// The token ids of the rendered row.
+    Rendered(Vec<u32>),
     /// The text of the system, and each turn with its recorded answer.
     Turns(String, Vec<(String, Option<String>)>),
 }
@@ -114,6 +125,7 @@ impl<'a> Selection<'a> {
             self.without_turns += 1;
             return Ok(());
         };
+        let content = self.rendered(row, content)?;
         let output = self.output(row, answer.as_deref());
         if !self.passes(&content, row, output) {
             return Ok(());
@@ -147,6 +159,20 @@ impl<'a> Selection<'a> {
         }
     }
 
+    /// The row as its chat template renders it, where it has one.
+    fn rendered(&self, row: &Row, content: Content) -> Result<Content, String> {
+        let Some(chats) = self.rules.reading.chats else { return Ok(content) };
+        let ids = match &content {
+            Content::Text if row.messages.is_empty() => chats.ids_of_text(&row.text),
+            Content::Text => chats.ids_of_messages(&row.text),
+            Content::Made(text) => chats.ids_of_text(text),
+            Content::Messages(all) => chats.ids_of_messages(&conversation::json(all)),
+            // A profile with these has no template.
+            Content::Ids | Content::Rendered(_) | Content::Turns(..) => return Ok(content),
+        };
+        ids.map(Content::Rendered)
+    }
+
     fn conversation(&self, send: ConversationUse, mut messages: Vec<Message>) -> Option<(Content, Option<String>)> {
         let needs_answer = self.rules.set.output == OutputLength::Answer;
         if send == ConversationUse::Turns {
@@ -174,8 +200,8 @@ impl<'a> Selection<'a> {
         let tokens = match &self.rules.set.output {
             OutputLength::Fixed(tokens) => Some(*tokens),
             OutputLength::Column(_) => row.output,
-            OutputLength::TextOf(_) => Some(self.rules.tokens.of(&row.answer)),
-            OutputLength::Answer => answer.map(|it| self.rules.tokens.of(it)),
+            OutputLength::TextOf(_) => Some(self.rules.reading.tokens.of(&row.answer)),
+            OutputLength::Answer => answer.map(|it| self.rules.reading.tokens.of(it)),
             OutputLength::Unbounded => None,
         };
         tokens.map(|it| it.max(1))
@@ -199,10 +225,12 @@ impl<'a> Selection<'a> {
         if min_input.or(max_input).or(max_total).is_none() {
             return true;
         }
-        let of = |text: &str| self.rules.tokens.of(text);
+        let of = |text: &str| self.rules.reading.tokens.of(text);
         let messages = |all: &[Message]| all.iter().map(|it| of(&it.text)).fold(0, u32::saturating_add);
+        let tokens = |ids: &[u32]| u32::try_from(ids.len()).unwrap_or(u32::MAX);
         let input = match content {
-            Content::Ids => u32::try_from(row.ids.len()).unwrap_or(u32::MAX),
+            Content::Ids => tokens(&row.ids),
+            Content::Rendered(ids) => tokens(ids),
             Content::Text if row.messages.is_empty() => of(&row.text),
             Content::Text => messages(&row.messages),
             Content::Messages(all) => messages(all),
@@ -215,7 +243,8 @@ impl<'a> Selection<'a> {
 
     fn keep(&mut self, row: &Row, content: Content, output: Option<u32>) -> Result<(), String> {
         let bytes = match &content {
-            Content::Ids => row.ids.len() * size_of::<u32>(),
+            Content::Ids => size_of_val(row.ids.as_slice()),
+            Content::Rendered(ids) => size_of_val(ids.as_slice()),
             Content::Text => row.text.len(),
             Content::Made(text) => text.len(),
             // The text is a little longer, by the names of its roles.
@@ -228,6 +257,7 @@ impl<'a> Selection<'a> {
         }
         match content {
             Content::Ids => self.rows.push_ids(row.ids.iter().copied(), output),
+            Content::Rendered(ids) => self.rows.push_ids(ids, output),
             Content::Text => self.rows.push_text(&row.text, output),
             Content::Made(text) => self.rows.push_text(&text, output),
             Content::Messages(all) => self.rows.push_text(&conversation::json(&all), output),

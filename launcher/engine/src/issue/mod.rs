@@ -267,7 +267,7 @@ impl Files {
         traces.notices.extend(prompts.notices);
         let recordings = recorded::read(workload)?;
         traces.notices.extend(recordings.notices);
-        let digests = traces.digests.iter().cloned().chain(data_set.file).chain(prompts.digests);
+        let digests = traces.digests.iter().cloned().chain(data_set.files).chain(prompts.digests);
         let questions = questions::read(workload)?;
         traces.notices.extend(questions.notices);
         let digests = digests.chain(recordings.digests).chain(questions.files).collect();

@@ -2,7 +2,7 @@
 
 use crate::{
     reader::Section,
-    workload::{Accuracy, Images, Load, RequestSource, RowContent, RowOrder, Stage, Trace},
+    workload::{Accuracy, DataSet, FileSource, Images, Load, RequestSource, RowContent, RowOrder, Stage, Trace},
 };
 
 /// Adds a problem for each part without which another one has no effect.
@@ -32,6 +32,22 @@ pub(super) fn check_accuracy(root: &Section, requests: &RequestSource, accuracy:
         _ => "needs expected answers, but the requests are no data set; send one, or take accuracy out",
     };
     root.problem("accuracy", message);
+}
+
+/// A chat template stands beside the tokenizer.
+pub(super) fn check_template(root: &Section, requests: &RequestSource, tokenizer: Option<&FileSource>) {
+    let RequestSource::DataSet(DataSet { chat_template: Some(_), .. }) = requests else { return };
+    let what = match tokenizer {
+        Some(FileSource::Path(_)) => return,
+        Some(FileSource::Url(_)) => "tokenizer is a URL, which has one file",
+        None => "no tokenizer is named",
+    };
+    let remedy = "write in tokenizer the path of the folder with the model's tokenizer.json, tokenizer_config.json and chat_template.jinja, as \
+                  far as it has them";
+    root.problem(
+        "requests.dataSet.chatTemplate",
+        format!("renders prompts with the files of a model, and {what}; {remedy}"),
+    );
 }
 
 /// Prompts of blocks need a trace that names the blocks of each.

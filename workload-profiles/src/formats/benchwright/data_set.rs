@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use serde_json::{Map, Value};
+
 use crate::{
     formats::common::{bounds::MAX_TOKENS, files::file_source},
-    reader::Section,
+    reader::{Section, described},
     workload::{
-        AcrossStages, ConversationUse, DataSet, DataSetFormat, LengthFilter, MAX_REQUESTS, OutputLength, PromptColumn,
-        PromptForm, RequestSource, RowContent, RowOrder, UsedUp,
+        AcrossStages, ChatRendering, ConversationUse, DataSet, DataSetFormat, LengthFilter, MAX_REQUESTS, OutputLength,
+        PromptColumn, PromptForm, RequestSource, RowContent, RowOrder, UsedUp,
     },
 };
 
@@ -34,6 +36,7 @@ pub(super) fn read(section: Section) -> Option<RequestSource> {
     let used_up = section.or_default("usedUp", UsedUp::default(), |it, key| it.choice(key, &used_up));
     let across = [("restart", AcrossStages::Restart), ("continue", AcrossStages::Continue)];
     let across_stages = section.or_default("acrossStages", AcrossStages::default(), |it, key| it.choice(key, &across));
+    let chat_template = chat_template(&section, row.as_ref());
     check_answers(&section, row.as_ref(), output.as_ref(), &filter);
     section.finish();
     Some(RequestSource::DataSet(DataSet {
@@ -41,6 +44,7 @@ pub(super) fn read(section: Section) -> Option<RequestSource> {
         format: format?,
         row: row?,
         any_column,
+        chat_template,
         output: output?,
         count,
         filter,
@@ -173,6 +177,38 @@ fn filter(section: Section) -> LengthFilter {
     }
     section.finish();
     filter
+}
+
+/// How rows are rendered: `true`, or the arguments of the template.
+fn chat_template(section: &Section, row: Option<&RowContent>) -> Option<ChatRendering> {
+    let value = section.value("chatTemplate")?;
+    let arguments = if value.is_object() {
+        let inner = section.section("chatTemplate")?;
+        inner.require("arguments", "write the variables of the template by their names, or chatTemplate: true");
+        let arguments = inner.value("arguments");
+        if let Some(other) = arguments.filter(|it| !it.is_object()) {
+            inner.problem(
+                "arguments",
+                format!("is {}; write the variables of the template by their names", described(other)),
+            );
+        }
+        inner.finish();
+        arguments.and_then(Value::as_object).cloned().unwrap_or_default()
+    } else {
+        section.bool("chatTemplate")?.then(Map::new)?
+    };
+    let ids = |it: &PromptColumn| it.form == PromptForm::TokenIds;
+    let problem = match row {
+        Some(RowContent::Prompt(column)) if ids(column) => {
+            "renders messages or texts, but the rows hold token ids; take it out"
+        }
+        Some(RowContent::Conversation { send: ConversationUse::Turns, .. }) => {
+            "renders a row before the load, but the turns of a session hold answers of this run; take it out, or send allButLast"
+        }
+        _ => return Some(ChatRendering { arguments }),
+    };
+    section.problem("chatTemplate", problem);
+    None
 }
 
 /// Only a conversation has a recorded answer, and turns.

@@ -101,6 +101,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     if let (Some(requests), Some(stages)) = (&requests, &stages) {
         combinations::check(&root, requests, stages, images.as_ref());
         combinations::check_accuracy(&root, requests, accuracy.as_ref());
+        combinations::check_template(&root, requests, tokenizer.as_ref());
     }
     root.finish();
     // `?` only from here on, so that every key is read and every problem found.

@@ -39,6 +39,7 @@ pub(super) fn read(root: &Section, rates: Option<&[NamedRate]>) -> Option<(Reque
         format,
         row: RowContent::Conversation { column: "conversations".to_owned(), send: ConversationUse::FirstTurn },
         any_column: false,
+        chat_template: None,
         output: OutputLength::Answer,
         count: None,
         filter: LengthFilter { min_turns: Some(2), ..LengthFilter::default() },

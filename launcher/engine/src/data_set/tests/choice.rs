@@ -22,7 +22,7 @@ fn conversations(send: ConversationUse, output: OutputLength) -> DataSet {
 fn found(set: &DataSet, text: &str) -> Result<Found, String> {
     let tokens = TokenCount::Words;
     let workload = Workload::new(Api::Chat, RequestSource::DataSet(set.clone()), Vec::new());
-    let rules = rules(set, &workload, Seed(1), &tokens).map_err(|error| error.to_string())?;
+    let rules = rules(set, &workload, Seed(1), super::plain(&tokens)).map_err(|error| error.to_string())?;
     read_within(rules, text.as_bytes(), Limits::default()).map_err(|error| error.to_string())
 }
 
@@ -118,7 +118,7 @@ fn shuffled(count: Option<u64>, seed: u64, stages: &[Stage]) -> Vec<u64> {
     let set = DataSet { count, order: RowOrder::Shuffled, ..DataSet::new("d", DataSetFormat::Jsonl, prompt, 9, 1) };
     let tokens = TokenCount::Words;
     let workload = Workload::new(Api::Completions, RequestSource::DataSet(set.clone()), stages.to_vec());
-    let rules = rules(&set, &workload, Seed(seed), &tokens).unwrap();
+    let rules = rules(&set, &workload, Seed(seed), super::plain(&tokens)).unwrap();
     let rows = read_within(rules, numbered(500).as_bytes(), Limits::default()).unwrap().rows;
     (0..rows.len() as u64).map(|it| rows.text(it).parse().unwrap()).collect()
 }

@@ -23,7 +23,7 @@ fn texts(file: &str, format: DataSetFormat, name: &str) -> DataSet {
 fn read_set(set: &DataSet, bytes: &[u8], limits: Limits) -> Result<Vec<String>, String> {
     let tokens = TokenCount::Words;
     let workload = Workload::new(Api::Completions, RequestSource::DataSet(set.clone()), Vec::new());
-    let found = rules(set, &workload, Seed(1), &tokens).and_then(|rules| match set.format {
+    let found = rules(set, &workload, Seed(1), super::plain(&tokens)).and_then(|rules| match set.format {
         DataSetFormat::Parquet => {
             let mut file = tempfile::tempfile().expect("a temporary file");
             file.write_all(bytes).and_then(|()| file.rewind()).expect("a temporary file");
@@ -93,7 +93,7 @@ fn the_output_length_may_be_a_column_of_a_csv() {
     let set = DataSet { output: OutputLength::Column("n".into()), ..texts("d.csv", DataSetFormat::Csv, "p") };
     let tokens = TokenCount::Words;
     let workload = Workload::new(Api::Completions, RequestSource::DataSet(set.clone()), Vec::new());
-    let rules = rules(&set, &workload, Seed(1), &tokens).unwrap();
+    let rules = rules(&set, &workload, Seed(1), super::plain(&tokens)).unwrap();
     let rows = read_within(rules, b"p,n\na,5\nb,7.0\nc,0\n".as_slice(), Limits::default()).unwrap().rows;
     assert_eq!([rows.output(0), rows.output(1), rows.output(2)], [Some(5), Some(7), Some(1)]);
     let what = "n is no whole number of tokens; name another column, or say that it holds something else";
@@ -452,7 +452,7 @@ fn a_folder_is_its_files_in_the_order_of_their_names() {
     assert_eq!([0, 1, 2].map(|it| found.rows.ids(it)[0]), [1, 3, 4]);
     // The digest is that of all files, also where the last one is not used.
     let first = read_with_digest(&super::workload_of(&set(1)), Seed(1)).unwrap();
-    assert_eq!((first.rows.len(), first.file), (1, found.file));
+    assert_eq!((first.rows.len(), first.files), (1, found.files));
     let described = describe::describe(folder.path(), &TokenCount::Words).unwrap();
     assert_eq!((described.rows, described.columns[0].lengths.unwrap().max), (3, 1));
     write("part-2.jsonl", "oops");
@@ -476,7 +476,7 @@ fn pickles_and_arrays_are_prompts() {
     let set = DataSet::new(fixture("pickle/filtered.pandas13.p4.pkl"), DataSetFormat::Pickle, ids(), 9, 4);
     let found = read_with_digest(&super::workload_of(&set), Seed(1)).unwrap();
     assert_eq!(found.rows.ids(0), [89218, 101035, 58399, 81086, 3906, 86867, 44943, 107892, 29871]);
-    assert_eq!((found.notices.len(), found.file.unwrap().sha256.map(|it| it.len())), (0, Some(64)));
+    assert_eq!((found.notices.len(), found.files[0].sha256.as_ref().map(String::len)), (0, Some(64)));
     // The content counts, and a notice says so.
     let set = DataSet { format: DataSetFormat::Json, ..set };
     let found = read_with_digest(&super::workload_of(&set), Seed(1)).unwrap();

@@ -1,5 +1,6 @@
 //! Reading a data set: rows, bounds and messages.
 
+mod chats;
 mod choice;
 mod format;
 
@@ -19,9 +20,14 @@ fn workload_of(set: &DataSet) -> Workload {
     Workload::new(Api::Completions, RequestSource::DataSet(set.clone()), Vec::new())
 }
 
+/// Reads rows that are sent as they are.
+fn plain(tokens: &TokenCount) -> Reading<'_> {
+    Reading { tokens, chats: None }
+}
+
 fn read_limited(set: &DataSet, bytes: &[u8], limits: Limits) -> Result<Found, String> {
     let tokens = TokenCount::Words;
-    let rules = rules(set, &workload_of(set), Seed(1), &tokens).map_err(|error| error.to_string())?;
+    let rules = rules(set, &workload_of(set), Seed(1), plain(&tokens)).map_err(|error| error.to_string())?;
     read_within(rules, bytes, limits).map_err(|error| error.to_string())
 }
 
@@ -206,7 +212,7 @@ fn a_pipe_is_not_read_behind_the_last_row() {
         .unwrap();
     let set = DataSet { file: path.clone().into(), ..set(DataSetFormat::Jsonl, IDS, 1) };
     let read = read_with_digest(&workload_of(&set), Seed(1)).unwrap();
-    assert_eq!((read.rows.len(), read.file), (1, Some(FileDigest::unknown(&path))));
+    assert_eq!((read.rows.len(), read.files), (1, vec![FileDigest::unknown(&path)]));
     assert!(read.notices[0].message.ends_with("has no digest in the report: it is a pipe"));
 }
 

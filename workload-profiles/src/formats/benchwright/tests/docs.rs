@@ -86,11 +86,12 @@ fn the_documented_loads_and_rates_are_read() {
 #[test]
 fn the_documented_requests_and_lengths_are_read() {
     let (requests, lengths) = (examples("\n### Requests\n"), examples("\n### Lengths\n"));
-    assert_eq!((requests.len(), lengths.len()), (9, 6));
+    assert_eq!((requests.len(), lengths.len()), (10, 6));
     let file = "trace: {trace: {file: {path: a.jsonl, hashesColumn: hash_ids}}}";
     for (name, example) in requests {
         let stages = if name == "traceBlocks" { format!("\nstages: [{{load: {{{file}}}}}]") } else { String::new() };
-        workload(&format!("requests: {example}{stages}"));
+        let tokenizer = if example.contains("chatTemplate") { "\ntokenizer: /models/m" } else { "" };
+        workload(&format!("requests: {example}{stages}{tokenizer}"));
     }
     for (_, example) in lengths {
         workload(&format!("requests: {{random: {{input: {example}, output: 1}}}}"));

@@ -12,6 +12,53 @@ fn check_request_error(keys: &str, expected: &str) {
 }
 
 #[test]
+fn a_data_set_may_be_rendered_with_the_models_template() {
+    let set = "file: /d/a.json, row: {prompt: {form: messages}}, output: 64";
+    let keys = |template: &str, rest: &str| {
+        format!("api: completions\n{rest}requests: {{dataSet: {{{set}, chatTemplate: {template}}}}}")
+    };
+    let tokenizer = "tokenizer: /models/m\n";
+    let RequestSource::DataSet(read) = workload(&keys("{arguments: {enable_thinking: false}}", tokenizer)).requests
+    else {
+        panic!("no data set")
+    };
+    let arguments = serde_json::json!({"enable_thinking": false}).as_object().unwrap().clone();
+    assert_eq!((read.form(), read.chat_template), (PromptForm::TokenIds, Some(ChatRendering { arguments })));
+    for (template, expected) in [("true", Some(ChatRendering::default())), ("false", None)] {
+        let RequestSource::DataSet(read) = workload(&keys(template, tokenizer)).requests else { panic!("no data set") };
+        assert_eq!(read.chat_template, expected);
+    }
+    let folder = "write in tokenizer the path of the folder with the model's tokenizer.json, tokenizer_config.json and chat_template.jinja, as \
+                  far as it has them";
+    let field = "requests.dataSet.chatTemplate";
+    let needs = format!("{field}: renders prompts with the files of a model, and");
+    check_error(&keys("true", ""), &format!("{needs} no tokenizer is named; {folder}"));
+    let url = "tokenizer: {url: 'https://example.org/tokenizer.json'}\n";
+    check_error(&keys("true", url), &format!("{needs} tokenizer is a URL, which has one file; {folder}"));
+    for (template, problem) in [
+        ("{}", ".arguments: is missing; write the variables of the template by their names, or chatTemplate: true"),
+        ("{arguments: 5}", ".arguments: is 5; write the variables of the template by their names"),
+        ("{arguments: {a: 1}, tools: []}", ".tools: is no known key; known are arguments"),
+        ("maybe", ": is \"maybe\"; write true or false"),
+    ] {
+        check_error(&keys(template, tokenizer), &format!("{field}{problem}"));
+    }
+    let with_row = |row: &str| {
+        format!("{tokenizer}requests: {{dataSet: {{file: /d/a.json, row: {row}, output: 64, chatTemplate: true}}}}")
+    };
+    check_error(
+        &with_row("{prompt: {form: tokenIds}}"),
+        &format!("{field}: renders messages or texts, but the rows hold token ids; take it out"),
+    );
+    check_error(
+        &with_row("{conversation: {send: turns}}"),
+        &format!(
+            "{field}: renders a row before the load, but the turns of a session hold answers of this run; take it out, or send allButLast"
+        ),
+    );
+}
+
+#[test]
 fn conversations_have_defaults() {
     let fixed = LengthDistribution::fixed;
     let turn = TurnLengths { input: fixed(10), output: fixed(20) };

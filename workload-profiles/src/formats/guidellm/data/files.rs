@@ -99,6 +99,7 @@ fn rows(section: Section, file: FileSource, format: DataSetFormat, columns: &Col
         format,
         row: RowContent::Prompt(prompt?),
         any_column: false,
+        chat_template: None,
         output,
         count: None,
         filter: LengthFilter::default(),

@@ -112,6 +112,7 @@ pub(super) fn read(section: &Section, known: Known, api: Api) -> Option<RequestS
         format,
         row: known.row(api),
         any_column: false,
+        chat_template: None,
         output: known.output(api),
         count: None,
         filter,

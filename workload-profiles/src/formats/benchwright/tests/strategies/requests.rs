@@ -121,6 +121,7 @@ fn some_data_set() -> BoxedStrategy<RequestSource> {
                     format,
                     row,
                     any_column: false,
+                    chat_template: None,
                     output,
                     count,
                     filter: LengthFilter { min_input, max_input, min_output, max_output, max_total, min_turns },
