@@ -17,8 +17,8 @@ use clap::{Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use commands::bench;
 use commands::{
-    accuracy, archive, compare, dataset, index, mlperf, page, plan, plot, profiles, prune, render, run, show, sim,
-    submission, sut, validate,
+    accuracy, archive, compare, dataset, index, mlperf, offline_engine, page, plan, plot, profiles, prune, render, run,
+    show, sim, submission, sut, validate,
 };
 use crds::wording::with_causes;
 use launcher::console::{self, PrintError};
@@ -42,6 +42,8 @@ enum Command {
     Run(run::RunArgs),
     /// Serve a simulated vLLM
     Sim(sim::SimArgs),
+    /// Serve vLLM's LLM class, the engine without the server of its API; needs a Python that has vLLM
+    OfflineEngine(offline_engine::OfflineEngineArgs),
     /// Answer the samples of MLCommons' own LoadGen over pipes; launcher/bridge/benchwright_sut.py starts this command
     Sut(sut::SutArgs),
     /// Tell what the operator would say of the BenchmarkRuns in files, without a cluster
@@ -120,6 +122,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args).map(status),
         Command::Submission(args) => submission::run(args).map(status).map_err(anyhow::Error::from),
         Command::Sim(args) => sim::run(args).map(|()| 0).map_err(anyhow::Error::from),
+        Command::OfflineEngine(args) => offline_engine::run(args).map(|()| 0).map_err(anyhow::Error::from),
         Command::Render(args) => render::run(&args).map(|()| 0),
         Command::Plan(args) => plan::run(&args).map(|()| 0),
         Command::Dataset(args) => dataset::run(&args).map(|()| 0),

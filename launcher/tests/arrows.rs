@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 27] = [
+const ARROWS: [(&str, &[&str]); 28] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("policy", &["crds", "workload-profiles"]),
@@ -23,6 +23,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
     ("loadgen", &["crds", "workload-profiles"]),
     ("tokenizer", &[]),
     ("python-data", &[]),
+    ("offline-engine", &["clock"]),
     ("statistics", &[]),
     ("charts", &[]),
     (
@@ -52,6 +53,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
             "crds",
             "engine",
             "loadgen",
+            "offline-engine",
             "page",
             "policy",
             "report",

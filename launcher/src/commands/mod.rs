@@ -9,6 +9,7 @@ pub(crate) mod dataset;
 pub(crate) mod index;
 mod input_args;
 pub(crate) mod mlperf;
+pub(crate) mod offline_engine;
 pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod plot;

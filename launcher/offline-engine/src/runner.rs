@@ -1,0 +1,292 @@
+//! [I/O] The process of the runner: its pipes, and who waits for which answer.
+
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    io,
+    process::{ExitStatus, Stdio},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    process::{Child, ChildStdin, ChildStdout, Command},
+    sync::{mpsc, watch},
+};
+
+use super::{
+    OfflineEngineError,
+    frames::{self, Decoder, Facts, Message, Piece, VERSION},
+    request::Request,
+};
+
+/// The program that Python runs.
+const PROGRAM: &str = include_str!("../../bridge/benchwright_engine.py");
+const READ_BYTES: usize = 256 << 10;
+/// How long the runner may take to end once its pipe is closed.
+const END: Duration = Duration::from_secs(10);
+
+/// What becomes of one choice of an answer.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The index of the choice, and what the engine made of it.
+    Piece(usize, Piece),
+    /// The engine refused the request, or has ended. Nothing follows.
+    Failed { why: String, refused: bool },
+}
+
+/// The requests of an engine. Clones share one runner.
+#[derive(Clone, Debug)]
+pub(crate) struct Requests(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    /// Frames for the runner.
+    outgoing: mpsc::UnboundedSender<Vec<u8>>,
+    waiting: Mutex<Waiting>,
+    next: AtomicU64,
+    /// What the runner said once the model was loaded.
+    ready: watch::Sender<Option<Facts>>,
+    delay: Mutex<Delay>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    by_id: HashMap<u64, (usize, mpsc::UnboundedSender<Event>)>,
+    /// Why there is no engine any more.
+    ended: Option<String>,
+}
+
+/// How long pieces took from the end of the engine's step until this process had read them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delay {
+    pub(crate) pieces: u64,
+    total_ns: u128,
+    longest_ns: u64,
+}
+
+impl Delay {
+    fn add(&mut self, piece: &Piece, now: Duration) {
+        let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+        let took = now.saturating_sub(piece.ended_ns);
+        self.pieces += 1;
+        self.total_ns += u128::from(took);
+        self.longest_ns = self.longest_ns.max(took);
+    }
+
+    /// Mean and longest, in microseconds.
+    pub(crate) fn micros(&self) -> (f64, f64) {
+        (self.total_ns as f64 / self.pieces.max(1) as f64 / 1e3, self.longest_ns as f64 / 1e3)
+    }
+}
+
+/// The events of one request. Dropping it ends what the engine still works on for it.
+#[derive(Debug)]
+pub(crate) struct Running {
+    requests: Requests,
+    ids: Vec<u64>,
+    events: mpsc::UnboundedReceiver<Event>,
+}
+
+impl Running {
+    /// The number of the request.
+    pub(crate) fn id(&self) -> u64 {
+        self.ids.first().copied().unwrap_or_default()
+    }
+
+    /// The next event; `None` after the last one.
+    pub(crate) async fn next(&mut self) -> Option<Event> {
+        self.events.recv().await
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut waiting = self.requests.0.waiting();
+        for id in &self.ids {
+            if waiting.by_id.remove(id).is_some() {
+                // Where the engine has ended there is nothing to end.
+                let _ = self.requests.0.outgoing.send(frames::abort(*id));
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Requests {
+    /// What the engine is, once it is ready.
+    pub(crate) fn facts(&self) -> Option<Facts> {
+        self.0.ready.borrow().clone()
+    }
+
+    pub(crate) fn delay(&self) -> Delay {
+        *self.0.delay.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands all prompts of a request to the engine.
+    pub(crate) fn start(&self, request: &Request) -> Running {
+        let (sender, events) = mpsc::unbounded_channel();
+        let first = self.0.next.fetch_add(request.prompts.len() as u64, Ordering::Relaxed);
+        let ids: Vec<u64> = (first..).take(request.prompts.len()).collect();
+        let mut waiting = self.0.waiting();
+        if let Some(why) = &waiting.ended {
+            let _ = sender.send(Event::Failed { why: why.clone(), refused: false });
+            return Running { requests: self.clone(), ids: Vec::new(), events };
+        }
+        for (index, (id, prompt)) in ids.iter().zip(&request.prompts).enumerate() {
+            waiting.by_id.insert(*id, (index, sender.clone()));
+            let token_ids = match prompt {
+                super::request::Prompt::Ids(ids) => ids.as_slice(),
+                super::request::Prompt::Text(_) => &[],
+            };
+            // Where the runner has ended, its end answers what waits.
+            let _ = self.0.outgoing.send(frames::start(*id, request.streams, &request.fields(prompt), token_ids));
+        }
+        drop(waiting);
+        Running { requests: self.clone(), ids, events }
+    }
+
+    fn take(&self, message: Message, now: Duration) -> Result<(), OfflineEngineError> {
+        match message {
+            Message::Ready { version: VERSION, facts } => drop(self.0.ready.send_replace(Some(facts))),
+            Message::Ready { version, .. } => return Err(OfflineEngineError::Version(version)),
+            Message::Piece { id, piece } => {
+                self.0.delay.lock().unwrap_or_else(PoisonError::into_inner).add(&piece, now);
+                let is_last = piece.finish.is_some();
+                self.tell(id, is_last, |index| Event::Piece(index, piece));
+            }
+            Message::Failed { id, why } => self.tell(id, true, |_| Event::Failed { why, refused: true }),
+        }
+        Ok(())
+    }
+
+    /// Passes an event on to who waits for it, if anybody still does.
+    fn tell(&self, id: u64, is_last: bool, event: impl FnOnce(usize) -> Event) {
+        let mut waiting = self.0.waiting();
+        if let Some((index, sender)) = waiting.by_id.get(&id) {
+            let _ = sender.send(event(*index));
+        }
+        if is_last {
+            waiting.by_id.remove(&id);
+        }
+    }
+
+    /// Answers everything that waits, and all that comes.
+    fn end(&self, why: &str) {
+        let mut waiting = self.0.waiting();
+        waiting.ended = Some(why.to_owned());
+        for (_, (_, sender)) in waiting.by_id.drain() {
+            let _ = sender.send(Event::Failed { why: why.to_owned(), refused: false });
+        }
+    }
+}
+
+/// A runner that was started.
+pub(crate) struct Runner {
+    pub(crate) requests: Requests,
+    child: Child,
+    stdout: ChildStdout,
+}
+
+impl Runner {
+    /// Starts Python with the arguments of `vllm serve`. Needs a runtime.
+    ///
+    /// # Errors
+    /// There is no such program.
+    pub(crate) fn start(python: &OsString, arguments: &[OsString]) -> Result<Runner, OfflineEngineError> {
+        let no_start = |cause| OfflineEngineError::Start { program: python.clone(), cause };
+        let mut child = Command::new(python)
+            .arg("-c")
+            .arg(PROGRAM)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(no_start)?;
+        let no_pipe = || no_start(io::Error::other("it has no pipe"));
+        let (stdin, stdout) = (child.stdin.take().ok_or_else(no_pipe)?, child.stdout.take().ok_or_else(no_pipe)?);
+        let (outgoing, frames) = mpsc::unbounded_channel();
+        tokio::spawn(write(stdin, frames));
+        let requests = Requests(Arc::new(Shared {
+            outgoing,
+            waiting: Mutex::default(),
+            next: AtomicU64::new(0),
+            ready: watch::Sender::new(None),
+            delay: Mutex::default(),
+        }));
+        Ok(Runner { requests, child, stdout })
+    }
+
+    /// Passes on what the runner says, until it ends. Then all requests fail.
+    ///
+    /// # Errors
+    /// It ended, or said what cannot be read.
+    pub(crate) async fn serve(&mut self) -> OfflineEngineError {
+        let error = match self.read().await {
+            Ok(()) => match self.child.wait().await {
+                Ok(status) => OfflineEngineError::Ended { how: described(status) },
+                Err(cause) => OfflineEngineError::Pipe { cause },
+            },
+            Err(error) => error,
+        };
+        self.requests.end(&error.to_string());
+        error
+    }
+
+    async fn read(&mut self) -> Result<(), OfflineEngineError> {
+        let (mut decoder, mut bytes) = (Decoder::default(), vec![0; READ_BYTES]);
+        loop {
+            let read = self.stdout.read(&mut bytes).await.map_err(|cause| OfflineEngineError::Pipe { cause })?;
+            if read == 0 {
+                return Ok(());
+            }
+            let now = clock::monotonic();
+            decoder.push(&bytes[..read]);
+            while let Some(message) = decoder.next()? {
+                self.requests.take(message, now)?;
+            }
+        }
+    }
+
+    /// Asks the runner to end, and kills it where it does not.
+    pub(crate) async fn stop(mut self) {
+        self.requests.end("the endpoint is being stopped");
+        // An empty frame closes the pipe: the runner ends with it.
+        let _ = self.requests.0.outgoing.send(Vec::new());
+        if clock::limit(END, self.child.wait()).await.is_err() {
+            tracing::warn!("the runner did not end within {} s, and is killed", END.as_secs());
+            let _ = self.child.kill().await;
+        }
+    }
+}
+
+/// Writes frames until there are none to come, or an empty one comes.
+async fn write(mut stdin: ChildStdin, mut frames: mpsc::UnboundedReceiver<Vec<u8>>) {
+    while let Some(frame) = frames.recv().await.filter(|it| !it.is_empty()) {
+        if let Err(error) = stdin.write_all(&frame).await {
+            tracing::debug!(%error, "the runner has closed its pipe");
+            return;
+        }
+    }
+}
+
+/// How a process ended.
+fn described(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt as _;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("with exit code {code}"),
+        (None, Some(9)) => "by signal 9, as the kernel does where memory runs out".into(),
+        (None, Some(signal)) => format!("by signal {signal}"),
+        (None, None) => "in an unknown way".into(),
+    }
+}

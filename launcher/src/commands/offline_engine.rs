@@ -1,0 +1,77 @@
+//! [I/O] `benchwright offline-engine`: serves vLLM's LLM class, without the server of vLLM's API.
+
+use std::{
+    ffi::OsString,
+    io,
+    net::{IpAddr, SocketAddr},
+};
+
+use clap::Args;
+use launcher::console;
+use offline_engine::{OfflineEngineError, Options};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+};
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommandError {
+    #[error(transparent)]
+    Engine(#[from] OfflineEngineError),
+    #[error("cannot listen on {address}: {source}; choose another --host or --port")]
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("cannot start an event loop: {0}; raise the limit of open files (ulimit -n), or give it more memory")]
+    Runtime(io::Error),
+}
+
+/// The arguments of `benchwright offline-engine`: its own come before the model, and those of vLLM after it.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct OfflineEngineArgs {
+    /// The address to listen on.
+    #[arg(long, default_value = "127.0.0.1")]
+    host: IpAddr,
+
+    /// The port to listen on. With 0 the system chooses a free one; the first line on stdout contains it.
+    #[arg(long, default_value_t = 8000)]
+    port: u16,
+
+    /// The Python that has vLLM.
+    #[arg(long, env = "BENCHWRIGHT_PYTHON", default_value = "python3")]
+    python: OsString,
+
+    /// The name under which the model is served. Default: the model itself.
+    #[arg(long)]
+    served_model_name: Option<String>,
+
+    /// The model: its name on a hub, or its path.
+    model: String,
+
+    /// Further arguments, as `vllm serve` takes them, such as --max-model-len 4096.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+/// Serves until a signal ends it, or the engine has ended.
+pub(crate) fn run(args: OfflineEngineArgs) -> Result<(), CommandError> {
+    let OfflineEngineArgs { host, port, python, served_model_name, model, arguments } = args;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CommandError::Runtime)?;
+    runtime.block_on(async {
+        let address = SocketAddr::from((host, port));
+        let listening = |source| CommandError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(listening)?;
+        let address = listener.local_addr().map_err(listening)?;
+        let mut ends = signal(SignalKind::terminate()).map_err(CommandError::Runtime)?;
+        let mut interrupts = signal(SignalKind::interrupt()).map_err(CommandError::Runtime)?;
+        let shutdown = async {
+            tokio::select! { _ = ends.recv() => {} _ = interrupts.recv() => {} }
+        };
+        let text = format!("the engine of {model} without its API: http://{address}/v1/completions\n");
+        if let Err(error) = console::print(text) {
+            tracing::warn!(%error, "the address was not printed");
+        }
+        let served = served_model_name.unwrap_or_else(|| model.clone());
+        let all = [OsString::from(model)].into_iter().chain(arguments).collect();
+        let options = Options { python, arguments: all, model: served };
+        Ok(offline_engine::serve(options, listener, shutdown).await?)
+    })
+}
