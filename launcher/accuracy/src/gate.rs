@@ -38,8 +38,9 @@ pub fn at_least(key: &'static str, bound: f64) -> Limit {
     Limit { key, baseline: bound, factor: 1.0, is_upper: false }
 }
 
-/// Judges a run by some limits. `wanted`: the samples that they hold for; `None`: any number. A run over a part of them has no verdict, nor has a run where a figure with a limit was
-/// not computed, unless another figure misses its limit. `doubts` are further reasons against a verdict.
+/// Judges a run by some limits. `wanted`: the samples that they hold for; `None`: any number. A run over a part of them has no verdict,
+/// nor has a run where a figure with a limit was not computed, unless another figure misses its limit. `doubts` are further reasons
+/// against a verdict.
 pub fn judge(outcome: &Outcome, limits: Vec<Limit>, wanted: Option<u64>, doubts: &[String]) -> Gate {
     let mut reasons = doubts.to_vec();
     if let Some(wanted) = wanted.filter(|it| outcome.samples != *it) {
@@ -55,8 +56,8 @@ pub fn judge(outcome: &Outcome, limits: Vec<Limit>, wanted: Option<u64>, doubts:
     };
     let limits: Vec<Judged> = limits.into_iter().map(judged).collect();
     for key in limits.iter().filter(|it| it.value.is_none() && !it.limit.is_upper).map(|it| it.limit.key) {
-        let reason =
-            outcome.missing.iter().find(|(it, _)| *it == key).map_or("it is not printed", |(_, reason)| reason);
+        let missing = outcome.missing.iter().find(|(it, _)| *it == key);
+        let reason = missing.map_or("it is no figure of the check", |(_, reason)| reason);
         reasons.push(format!("{key} is not computed: {reason}"));
     }
     if limits.is_empty() {

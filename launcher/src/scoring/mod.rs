@@ -38,7 +38,7 @@ use tracing::warn;
 use workload_profiles::{
     Workload,
     loadgen::Mode,
-    workload::{Accuracy as Wanted, AccuracyLimits, Load, Phase, RequestSource},
+    workload::{Accuracy as Wanted, AccuracyLimits, Load, Phase, RequestSource, bounded_figures},
 };
 
 pub use decoder::Decoder;
@@ -256,8 +256,8 @@ impl Scoring {
             AccuracyLimits::OfBenchmark => self.benchmark.limits(self.wanted.check.ends_with("-99.9")),
             AccuracyLimits::None => Vec::new(),
             AccuracyLimits::AtLeast(bounds) => {
-                let keys = workload_profiles::workload::BOUNDED_FIGURES;
-                keys.into_iter().filter_map(|key| Some(gate::at_least(key, *bounds.get(key)?))).collect()
+                let keys = bounded_figures(&self.wanted.check).iter();
+                keys.filter_map(|key| Some(gate::at_least(key, *bounds.get(*key)?))).collect()
             }
         }
     }
@@ -425,6 +425,45 @@ mod tests {
         }
         let plain: Vec<&str> = Benchmark::PLAIN.iter().map(|(name, _)| *name).collect();
         assert_eq!(plain, workload_profiles::workload::PLAIN_CHECKS);
+    }
+
+    /// The figures that a check computes, or says that it cannot, of one answer to each kind of its rows.
+    fn figures_of(benchmark: Benchmark) -> Vec<&'static str> {
+        let kinds = [
+            "OpenOrca",
+            "GSM8K",
+            "MBXP",
+            "rouge",
+            "niah_em",
+            "qa_em",
+            "gpqa",
+            "mmlu_pro",
+            "math500",
+            "aime",
+            "livecodebench",
+        ];
+        let of_benchmark = kinds.into_iter().filter(|it| benchmark.check(it).is_some());
+        let expected: Vec<Expected> =
+            of_benchmark.map(|kind| Expected { text: "7".into(), kind: kind.into(), ..Expected::default() }).collect();
+        let scorer = Scorer { benchmark, expected: &expected, punkt: None, element: Element::Int32, threads: 1 };
+        let answer = || Answer::Text { text: "7".into(), tokens: Some(1) };
+        let log = (0..expected.len() as u64).map(|it| Ok(LogLine { seq_id: it, qsl_idx: it, answer: answer() }));
+        let outcome = scorer.score::<Infallible>(log, |_| Ok(String::new()), |_| Ok(())).unwrap();
+        let computed = outcome.values.iter().map(|it| it.key);
+        computed.chain(outcome.missing.iter().map(|(key, _)| *key)).collect()
+    }
+
+    #[test]
+    fn a_profile_may_bound_the_figures_that_its_check_computes() {
+        use workload_profiles::workload::{BENCHMARK_CHECKS, BOUNDED_FIGURES, PLAIN_CHECKS};
+        for name in BENCHMARK_CHECKS.into_iter().chain(PLAIN_CHECKS) {
+            let mut computed = figures_of(Benchmark::from_name(name).unwrap());
+            computed.retain(|it| BOUNDED_FIGURES.contains(it));
+            computed.sort_unstable();
+            let mut bounded = bounded_figures(name).to_vec();
+            bounded.sort_unstable();
+            assert_eq!(bounded, computed, "{name}");
+        }
     }
 
     #[test]

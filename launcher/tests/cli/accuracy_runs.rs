@@ -164,6 +164,10 @@ fn what_cannot_be_scored_is_refused_before_the_load() {
         ("{}", "accuracy.check: is missing"),
         ("{check: rouge, limits: {atLeast: {rouge3: 1}}}", "accuracy.limits.atLeast.rouge3"),
         ("{check: rouge, limits: {atLeast: {rouge1: 101}}}", "accuracy.limits.atLeast.rouge1: is 101"),
+        (
+            "{check: exactMatch, limits: {atLeast: {rouge1: 38}}}",
+            "accuracy.limits.atLeast.rouge1: is a figure that the check exactMatch does not compute; bound one of exact_match",
+        ),
         ("{check: rouge, expected: nothing}", "row 0, counted from 0: has no column nothing; it has input, output"),
         ("{check: rouge, tokenizer: /none}", "cannot read the tokenizer /none"),
         ("{check: rouge, punkt: /none}", "cannot use the folder /none of accuracy.punkt"),

@@ -16,8 +16,8 @@ pub const SHARES: [&str; 2] = ["-99", "-99.9"];
 /// The checks for any data set.
 pub const PLAIN_CHECKS: [&str; 5] = ["rouge", "number", "letterAToD", "letterAToJ", "exactMatch"];
 
-/// The figures that a profile may bound.
-pub const BOUNDED_FIGURES: [&str; 5] = ["rouge1", "rouge2", "rougeL", "rougeLsum", "exact_match"];
+/// The figures that a profile may bound, of whatever check. [`bounded_figures`] has those of one.
+pub const BOUNDED_FIGURES: [&str; 6] = ["rouge1", "rouge2", "rougeL", "rougeLsum", "gsm8k", "exact_match"];
 
 /// How the answers of a load are scored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ pub enum AccuracyLimits {
     OfBenchmark,
     /// Nothing: the figures are only reported.
     None,
-    /// The least value of each of [`BOUNDED_FIGURES`], on a scale of 0 to 100.
+    /// The least value of some of [`bounded_figures`] of the check, on a scale of 0 to 100.
     AtLeast(BTreeMap<String, f64>),
 }
 
@@ -90,6 +90,18 @@ pub fn is_benchmark_check(name: &str) -> bool {
 /// The name of a check without the share of the reference.
 pub fn without_share(name: &str) -> &str {
     SHARES.into_iter().find_map(|it| name.strip_suffix(it)).unwrap_or(name)
+}
+
+/// The figures of a check that a profile may bound: those on a scale of 0 to 100 that the check computes. None where the name is
+/// that of no check.
+pub fn bounded_figures(check: &str) -> &'static [&'static str] {
+    match without_share(check) {
+        "rouge" | "llama3.1-8b" | "llama3.1-8b-edge" | "llama2-70b" => &["rouge1", "rouge2", "rougeL", "rougeLsum"],
+        "mixtral-8x7b" => &["rouge1", "rouge2", "rougeL", "rougeLsum", "gsm8k"],
+        "llama3.1-405b" => &["rougeL", "exact_match"],
+        "deepseek-r1" | "gpt-oss-120b" | "number" | "letterAToD" | "letterAToJ" | "exactMatch" => &["exact_match"],
+        _ => &[],
+    }
 }
 
 #[cfg(test)]
@@ -110,5 +122,18 @@ mod tests {
         ] {
             assert_eq!(check_of_benchmark(name).as_deref(), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn every_check_has_a_figure_that_may_be_bounded() {
+        for name in BENCHMARK_CHECKS.into_iter().chain(PLAIN_CHECKS) {
+            let figures = bounded_figures(name);
+            assert!(
+                !figures.is_empty() && figures.iter().all(|it| BOUNDED_FIGURES.contains(it)),
+                "{name}: {figures:?}"
+            );
+        }
+        assert_eq!(bounded_figures("llama2-70b-99.9"), bounded_figures("llama2-70b"));
+        assert!(bounded_figures("whisper").is_empty());
     }
 }

@@ -37,8 +37,8 @@ use serde::{Deserialize, Serialize};
 
 pub use abandonment::{Abandonment, Departure};
 pub use accuracy::{
-    Accuracy, AccuracyLimits, BENCHMARK_CHECKS, BOUNDED_FIGURES, PLAIN_CHECKS, SHARES, check_of_benchmark,
-    is_benchmark_check, without_share,
+    Accuracy, AccuracyLimits, BENCHMARK_CHECKS, BOUNDED_FIGURES, PLAIN_CHECKS, SHARES, bounded_figures,
+    check_of_benchmark, is_benchmark_check, without_share,
 };
 pub use conversations::{Conversations, History, TurnLengths};
 pub use data_set::{

@@ -6,7 +6,9 @@ use super::files::file_source;
 use crate::{
     problem::{listed, quoted},
     reader::Section,
-    workload::{Accuracy, AccuracyLimits, BENCHMARK_CHECKS, BOUNDED_FIGURES, PLAIN_CHECKS, is_benchmark_check},
+    workload::{
+        Accuracy, AccuracyLimits, BENCHMARK_CHECKS, BOUNDED_FIGURES, PLAIN_CHECKS, bounded_figures, is_benchmark_check,
+    },
 };
 
 /// Reads the section. `known`: the check where the section names none. `None` goes with a problem.
@@ -25,13 +27,13 @@ pub(in crate::formats) fn read(section: Section, known: Option<&str>) -> Option<
     let expected = section.text("expected").map(str::to_owned);
     let (data_set, tokenizer) = (file_source(&section, "dataSet"), file_source(&section, "tokenizer"));
     let punkt = section.text("punkt").map(PathBuf::from);
-    let limits = limits(&section);
+    let limits = limits(&section, check);
     section.finish();
     Some(Accuracy { check: check?.to_owned(), data_set, expected, tokenizer, punkt, limits: limits?, optional: false })
 }
 
-/// `ofBenchmark`, `none`, or `{atLeast: {rouge1: 38}}`.
-fn limits(section: &Section) -> Option<AccuracyLimits> {
+/// `ofBenchmark`, `none`, or `{atLeast: {rouge1: 38}}`. `check`: a known one, or `None`.
+fn limits(section: &Section, check: Option<&str>) -> Option<AccuracyLimits> {
     if section.value("limits").is_none() {
         return Some(AccuracyLimits::OfBenchmark);
     }
@@ -39,7 +41,7 @@ fn limits(section: &Section) -> Option<AccuracyLimits> {
     match (name, holder) {
         ("ofBenchmark", _) => Some(AccuracyLimits::OfBenchmark),
         ("none", _) => Some(AccuracyLimits::None),
-        (name, Some(holder)) => at_least(section, holder.section(name)?),
+        (name, Some(holder)) => at_least(section, holder.section(name)?, check),
         (_, None) => {
             section.problem("limits", "is atLeast without a figure; write {atLeast: {rouge1: 38}}");
             None
@@ -47,11 +49,19 @@ fn limits(section: &Section) -> Option<AccuracyLimits> {
     }
 }
 
-fn at_least(section: &Section, bounds: Section<'_>) -> Option<AccuracyLimits> {
+fn at_least(section: &Section, bounds: Section<'_>, check: Option<&str>) -> Option<AccuracyLimits> {
+    let known = check.map_or(BOUNDED_FIGURES.as_slice(), bounded_figures);
+    for key in BOUNDED_FIGURES.into_iter().filter(|it| !known.contains(it) && bounds.value(it).is_some()) {
+        let check = check.unwrap_or_default();
+        bounds.problem(
+            key,
+            format!("is a figure that the check {check} does not compute; bound one of {}", listed(known)),
+        );
+    }
     let bound = |key: &'static str| Some((key.to_owned(), bounds.number(key, 0.0..=100.0)?));
-    let least: BTreeMap<String, f64> = BOUNDED_FIGURES.into_iter().filter_map(bound).collect();
+    let least: BTreeMap<String, f64> = known.iter().copied().filter_map(bound).collect();
     if bounds.entries().next().is_none() {
-        section.problem("limits.atLeast", format!("is empty; bound one of {}", listed(&BOUNDED_FIGURES)));
+        section.problem("limits.atLeast", format!("is empty; bound one of {}", listed(known)));
     }
     bounds.finish();
     (!least.is_empty()).then_some(AccuracyLimits::AtLeast(least))

@@ -265,3 +265,31 @@ fn a_skewed_length_has_a_skew() {
         "random.input.shape: takes no settings for poisson; write shape: poisson",
     );
 }
+
+#[test]
+fn a_limit_is_on_a_figure_of_its_check() {
+    let rows = "requests: {dataSet: {file: /data/rows.jsonl, row: {prompt: question}, output: 64}}";
+    let profile = |check: &str, figure: &str| {
+        format!("{rows}\naccuracy: {{check: {check}, limits: {{atLeast: {{{figure}: 38}}}}}}")
+    };
+    for (check, figure, known) in [
+        ("exactMatch", "rouge1", "exact_match"),
+        ("number", "gsm8k", "exact_match"),
+        ("rouge", "exact_match", "rouge1, rouge2, rougeL and rougeLsum"),
+        ("mixtral-8x7b", "exact_match", "rouge1, rouge2, rougeL, rougeLsum and gsm8k"),
+        ("llama3.1-405b", "rouge1", "rougeL and exact_match"),
+        ("llama2-70b-99.9", "gsm8k", "rouge1, rouge2, rougeL and rougeLsum"),
+    ] {
+        let message = format!(
+            "accuracy.limits.atLeast.{figure}: is a figure that the check {check} does not compute; bound one of {known}"
+        );
+        check_error(&profile(check, figure), &message);
+    }
+    for (check, figure) in [("exactMatch", "exact_match"), ("rouge", "rougeLsum"), ("mixtral-8x7b", "gsm8k")] {
+        let accuracy = workload(&profile(check, figure)).accuracy.unwrap();
+        assert_eq!(accuracy.limits, AccuracyLimits::AtLeast([(figure.to_owned(), 38.0)].into()));
+    }
+    // A check that is unknown has no figures to name.
+    let error = read(&profile("bleu", "rouge1")).unwrap_err();
+    assert!(error.starts_with("accuracy.check: is \"bleu\"") && !error.contains("atLeast"), "{error}");
+}

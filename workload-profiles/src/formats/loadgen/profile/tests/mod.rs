@@ -233,6 +233,12 @@ fn a_value_that_cannot_be_run_is_told_with_its_bound() {
                 .to_owned(),
         ),
         (
+            "accuracy: {limits: {atLeast: {exact_match: 38}}}",
+            "accuracy.limits.atLeast.exact_match: is a figure that the check llama3.1-8b does not compute; bound one of \
+             rouge1, rouge2, rougeL and rougeLsum"
+                .to_owned(),
+        ),
+        (
             "mode: FindPeakPerformance\nscenario: Offline",
             "mode: is FindPeakPerformance, which LoadGen has only in Server, not in Offline; choose performance".to_owned(),
         ),
