@@ -63,6 +63,8 @@ pub struct Figures {
     pub timeouts: BTreeMap<Limit, u64>,
     /// Requests that were sent again, because the server had closed the connection that they were first sent on.
     pub retried: u64,
+    /// Requests that had a new connection each, because the server closes connections that it says it keeps.
+    pub own_connections: u64,
     /// Requests that got no connection, or no answer on one, by why that was.
     pub causes: BTreeMap<Cause, CauseTally>,
     /// The first message of each kind of failure; where causes are told, that of the commonest.
@@ -266,6 +268,7 @@ impl Figures {
             outcomes: tally.outcomes.clone(),
             timeouts: tally.timeouts.clone(),
             retried: tally.retried,
+            own_connections: tally.own_connections,
             causes: tally.causes.clone(),
             error_samples: error_samples(tally),
             first_due: span.map(|it| it.0),

@@ -319,6 +319,12 @@ fn permit_wait(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String>
 fn resends(stage: &StageAnalysis) -> Option<String> {
     let it = &stage.figures;
     let (resent, failed) = (it.retried, it.not_resent());
+    if it.own_connections > 0 {
+        return Some(format!(
+            "stage {}: connections were not used again, because the server closes them although it says that it keeps them: {resent} of {} requests were sent again, and {} had a new connection each; the time to connect is in their queue time and in latencies from the schedule",
+            stage.stage.name, it.requests, it.own_connections
+        ));
+    }
     (resent + failed > explained_resends(it.requests)).then(|| {
         let failed = if failed > 0 { format!(", and {failed} more failed,") } else { String::new() };
         format!(

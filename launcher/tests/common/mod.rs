@@ -27,7 +27,7 @@ pub fn profile(rate: u32, seconds: u32) -> String {
 }
 
 /// A machine that runs tests is busy: how late the launcher is, and why, is no matter here.
-const LATE: &str = "  validity: {maxSendLagP99Milliseconds: 60000, maxReceiveDelayP99Milliseconds: 60000, \
+pub const LATE: &str = "  validity: {maxSendLagP99Milliseconds: 60000, maxReceiveDelayP99Milliseconds: 60000, \
                     maxCpuShare: '1', maxThrottledShare: '1', maxStealShare: '1', maxCoalescedReadShare: '1', \
                     maxStalledShare: '1', maxClockStepMilliseconds: 86400000}\n";
 

@@ -409,6 +409,19 @@ fn resends_are_remarked_when_keep_alive_does_not_explain_them() {
 }
 
 #[test]
+fn connections_that_were_not_used_again_are_remarked() {
+    let requests = (0..60).map(|number| {
+        let (record, wire) = request(0, 0, 0, 2);
+        (record, WireTally { retried: (1..5).contains(&number), own_connection: number >= 5, ..wire })
+    });
+    let analysis = check(&case(vec![open("r2", 2.0)]), requests);
+    assert_eq!(reasons(&analysis), ["RunSucceeded"]);
+    let remarks = analysis.judgement.remarks.join("");
+    assert!(remarks.contains("stage r2: connections were not used again"), "{remarks}");
+    assert!(remarks.contains("4 of 60 requests were sent again, and 55 had a new connection each"), "{remarks}");
+}
+
+#[test]
 fn a_share_of_errors_at_the_bound_is_allowed() {
     let all = [unsuccessful(RequestOutcome::Empty, 0, 0), request(0, 0, 0, 2)];
     assert_eq!(reasons(&check(&case(vec![open("r2", 2.0)]), all)), ["RunSucceeded"]);

@@ -26,6 +26,11 @@ impl Connection {
         }
     }
 
+    /// Whether it is a connection of HTTP/1.1 that has carried an answer.
+    pub(super) fn was_used(&self) -> bool {
+        matches!(self, Connection::Http1(it) if it.was_used())
+    }
+
     /// When bytes last arrived, and the number of that read.
     pub(super) fn last_read(&self) -> (Duration, u64) {
         match self {

@@ -47,6 +47,8 @@ pub struct Exchange {
     pub headers: Option<Arc<HeaderMap>>,
     /// It was sent again, because the server had closed the connection of the first attempt.
     pub retried: bool,
+    /// It has a new connection, because the server does not keep connections although it says so.
+    pub own_connection: bool,
     /// How far it has come, for its timeouts.
     pub progress: Arc<RequestProgress>,
     /// Reads with several events that the launcher may have read late.
@@ -91,6 +93,7 @@ impl Exchange {
             ended: self.ended,
             unanswered: self.unanswered,
             retried: self.retried && is_first,
+            own_connection: self.own_connection && is_first,
             late_reads: if is_first { self.late_reads } else { 0 },
             written: self.written,
             head: self.head,
@@ -147,7 +150,8 @@ struct Begun {
 
 impl Client {
     /// Sends a generation request and reads its answer to the end. If the server had closed the connection while it was
-    /// idle, the request is sent again once, as often as keep-alive explains.
+    /// idle, the request is sent again once, as often as keep-alive explains. A server that closes most connections that it says it
+    /// keeps gets a new connection for each request from then on.
     ///
     /// # Errors
     /// Why the request failed.
@@ -210,14 +214,21 @@ impl Client {
 
     async fn begin(&self, request: &Request<Bytes>, exchange: &mut Exchange) -> Result<Begun, Failure> {
         self.group.count_request(exchange.is_probe);
+        exchange.own_connection = !self.group.reuses_connections();
         while let Some(mut connection) = self.take_for(exchange.session.as_deref()).await {
+            let was_used = connection.was_used();
             exchange.take(&connection, self.clock.now());
             let sent = match connection.last_read() {
                 (_, 0) => Box::pin(self.send_first(&mut connection, request)).await,
                 _ => connection.send(request).await,
             };
             let failure = match sent {
-                Ok(head) => return Ok(Begun { connection, head }),
+                Ok(head) => {
+                    if was_used {
+                        self.group.count_reuse();
+                    }
+                    return Ok(Begun { connection, head });
+                }
                 Err(failure) => failure,
             };
             match failure.reach {
@@ -225,7 +236,7 @@ impl Client {
                 // The server closed the idle connection while the request was on its way. If the server held the
                 // request for longer, it may have begun to work on it.
                 Reach::Untouched if !self.was_held(exchange) => {
-                    if !self.group.may_resend(exchange.is_probe) {
+                    if !self.group.may_resend(exchange.is_probe, was_used) {
                         return Err(kept_closed(&failure.error));
                     }
                     exchange.retried = true;

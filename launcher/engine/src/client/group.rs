@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use tracing::warn;
+
 /// How many of a stage's requests may be sent again: three, or one in a hundred if that is more. The race between a
 /// request and a closing keep-alive connection explains no more.
 pub fn explained_resends(requests: u64) -> u64 {
@@ -30,19 +32,54 @@ impl Resends {
     }
 }
 
+/// What became of requests that were sent on a connection that had carried an answer before. Some servers say that they keep a
+/// connection, and close it after each answer.
+#[derive(Debug, Default)]
+struct UsedConnections {
+    /// Requests of a stage that got an answer.
+    answered: AtomicU64,
+    /// Requests of a stage whose connection ended without a byte of an answer.
+    closed: AtomicU64,
+    /// Whether they are not used any more, until the end of the run.
+    given_up: AtomicBool,
+}
+
+impl UsedConnections {
+    fn reset(&self) {
+        self.answered.store(0, Ordering::Relaxed);
+        self.closed.store(0, Ordering::Relaxed);
+    }
+
+    /// Gives them up if more of them were closed than answered.
+    fn give_up(&self) -> bool {
+        let (answered, closed) = (self.answered.load(Ordering::Relaxed), self.closed.load(Ordering::Relaxed));
+        if closed > answered && !self.given_up.swap(true, Ordering::Relaxed) {
+            warn!(
+                closed,
+                answered,
+                "the server says that it keeps connections, and closes them when the next request comes: from now on each request has a new connection"
+            );
+        }
+        self.given_up.load(Ordering::Relaxed)
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct ClientGroup {
     load: Resends,
     /// Probes have a bound of their own, so that their resends do not fail requests of the load.
     probes: Resends,
+    used: UsedConnections,
     lacks_files: AtomicBool,
 }
 
 impl ClientGroup {
-    /// Resets the counts: the resends of a stage are bounded by its own requests.
+    /// Resets the counts: the resends of a stage are bounded by its own requests. A server that does not keep connections does not
+    /// learn it in the next stage.
     pub(crate) fn begin_stage(&self) {
         self.load.reset();
         self.probes.reset();
+        self.used.reset();
         self.lacks_files.store(false, Ordering::Relaxed);
     }
 
@@ -54,10 +91,24 @@ impl ClientGroup {
         self.resends(is_probe).requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Asks to send a request again after a kept connection ended without an answer. Returns `false` if keep-alive no
-    /// longer explains so many resends: then the server fails.
-    pub(super) fn may_resend(&self, is_probe: bool) -> bool {
-        self.resends(is_probe).take()
+    /// A connection that had carried an answer before has carried another one.
+    pub(super) fn count_reuse(&self) {
+        self.used.answered.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether a connection that has carried an answer may carry further requests.
+    pub(super) fn reuses_connections(&self) -> bool {
+        !self.used.given_up.load(Ordering::Relaxed)
+    }
+
+    /// Asks to send a request again after an open connection ended without an answer. `was_used`: the connection had carried an answer
+    /// before. Where keep-alive explains no more resends, and most requests on such connections ended so, none is used again:
+    /// then the requests that are on one now are all sent again. Returns `false` if the server fails.
+    pub(super) fn may_resend(&self, is_probe: bool, was_used: bool) -> bool {
+        if was_used {
+            self.used.closed.fetch_add(1, Ordering::Relaxed);
+        }
+        self.resends(is_probe).take() || was_used && self.used.give_up()
     }
 
     pub(super) fn note_lack_of_files(&self) {
@@ -80,7 +131,7 @@ mod tests {
         let group = ClientGroup::default();
         let asks = |_| {
             group.count_request(false);
-            group.may_resend(false)
+            group.may_resend(false, false)
         };
         (0..requests).map(asks).filter(|it| *it).count()
     }
@@ -93,10 +144,33 @@ mod tests {
     #[test]
     fn a_stage_begins_anew() {
         let group = ClientGroup::default();
-        assert_eq!((0..5).filter(|_| group.may_resend(false)).count(), 3);
+        assert_eq!((0..5).filter(|_| group.may_resend(false, false)).count(), 3);
         // Probes have their own bound.
-        assert_eq!((0..5).filter(|_| group.may_resend(true)).count(), 3);
+        assert_eq!((0..5).filter(|_| group.may_resend(true, false)).count(), 3);
         group.begin_stage();
-        assert!(group.may_resend(false) && group.may_resend(true));
+        assert!(group.may_resend(false, false) && group.may_resend(true, false));
+    }
+
+    /// Whether connections are still used again after some answers on used connections and some that were closed.
+    fn check_reuse(answered: usize, closed: usize, expected: bool) -> ClientGroup {
+        let group = ClientGroup::default();
+        (0..answered).for_each(|_| group.count_reuse());
+        let resent = (0..closed).filter(|_| group.may_resend(false, true)).count();
+        assert_eq!((group.reuses_connections(), resent == closed), (expected, closed <= 3 || !expected));
+        group
+    }
+
+    #[test]
+    fn connections_are_given_up_when_most_of_them_are_closed_and_keep_alive_does_not_explain_it() {
+        check_reuse(0, 3, true);
+        check_reuse(0, 4, false);
+        check_reuse(3, 4, false);
+        check_reuse(4, 4, true);
+        check_reuse(100, 90, true);
+        // It is the server that is so, not the stage; new connections have the bound that they had.
+        let group = check_reuse(0, 4, false);
+        group.begin_stage();
+        assert!(!group.reuses_connections());
+        assert_eq!((0..5).filter(|_| group.may_resend(false, false)).count(), 3);
     }
 }

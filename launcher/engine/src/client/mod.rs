@@ -147,7 +147,7 @@ impl Client {
         let mut kept = std::mem::take(&mut *lock(&self.idle));
         let mut open = Vec::with_capacity(kept.len());
         for mut connection in kept.drain(..) {
-            if connection.is_open().await {
+            if self.is_usable(&mut connection).await {
                 open.push(connection);
             }
         }
@@ -190,6 +190,11 @@ impl Client {
         lock(&self.idle).len() + lock(&self.shared).iter().map(Http2Connection::free_streams).sum::<usize>()
     }
 
+    /// Whether a request may be sent on it: it is open, and it is a new one where the server does not keep connections.
+    async fn is_usable(&self, connection: &mut Http1) -> bool {
+        (self.group.reuses_connections() || !connection.was_used()) && connection.is_open().await
+    }
+
     /// A connection that the server has not closed, as far as the client knows.
     async fn take_open(&self) -> Option<Connection> {
         if let Some(stream) = self.take_shared() {
@@ -198,7 +203,7 @@ impl Client {
         loop {
             // Take the connection that was used last: it is the least likely to have been closed by the server.
             let mut connection = lock(&self.idle).pop()?;
-            if connection.is_open().await {
+            if self.is_usable(&mut connection).await {
                 return Some(Connection::Http1(connection));
             }
         }
@@ -213,7 +218,7 @@ impl Client {
     /// The connection that the session of a request keeps, or else any open one.
     async fn take_for(&self, session: Option<&SessionLink>) -> Option<Connection> {
         if let Some(Connection::Http1(mut connection)) = session.and_then(SessionLink::take)
-            && connection.is_open().await
+            && self.is_usable(&mut connection).await
         {
             return Some(Connection::Http1(connection));
         }
@@ -224,7 +229,7 @@ impl Client {
     /// of a shared connection is released when it is dropped.
     async fn keep(&self, connection: Connection, session: Option<&SessionLink>) {
         if let Connection::Http1(mut connection) = connection
-            && connection.is_open().await
+            && self.is_usable(&mut connection).await
         {
             let left = match session {
                 Some(session) => session.keep(Connection::Http1(connection)),

@@ -300,6 +300,7 @@ impl InFlightRequest {
             timeout,
             cause,
             retried: exchange.retried,
+            own_connection: exchange.own_connection,
             has_exact_prompt: self.requested.is_exact,
             silent_events: silent.all,
             silent_length_ends: silent.length_ends,

@@ -103,6 +103,8 @@ pub struct StageTally {
     pub last_end: Option<Duration>,
     /// Requests that were sent again, because the server had closed the connection of the first attempt.
     pub retried: u64,
+    /// Requests that had a new connection each, because the server does not keep connections although it says so.
+    pub own_connections: u64,
     /// Number of timeouts, by timeout.
     pub timeouts: BTreeMap<Limit, u64>,
     /// Requests that got no connection, or no answer on a connection, by cause.
@@ -252,6 +254,7 @@ impl StageTally {
         self.reads += wire.reads;
         self.coalesced_reads += wire.coalesced_reads;
         self.retried += u64::from(wire.retried);
+        self.own_connections += u64::from(wire.own_connection);
         if let Some(limit) = wire.timeout.filter(|_| outcome == RequestOutcome::Timeout) {
             *self.timeouts.entry(limit).or_default() += 1;
         }
@@ -374,6 +377,7 @@ impl StageTally {
             (&mut self.reads, other.reads),
             (&mut self.coalesced_reads, other.coalesced_reads),
             (&mut self.retried, other.retried),
+            (&mut self.own_connections, other.own_connections),
             (&mut self.late_reads, other.late_reads),
         ] {
             *mine += theirs;

@@ -356,6 +356,7 @@ fn recorders_of_two_threads_add_up_to_one() {
         timeout: Some(Limit::TokenGap),
         cause: Some(Cause::Refused),
         retried: true,
+        own_connection: true,
         coalesced_reads: 2,
         late_reads: 1,
         ..wire()
@@ -374,6 +375,7 @@ fn recorders_of_two_threads_add_up_to_one() {
     first.add(second);
     let sum = &first.stages[0];
     assert_eq!(sum.outcomes, whole.outcomes);
+    assert_eq!((sum.own_connections, whole.own_connections), (2, 2));
     assert_eq!((sum.retried, &sum.timeouts), (2, &BTreeMap::from([(Limit::TokenGap, 1)])));
     // The cause is counted only for the request that it explains.
     let late = CauseTally { count: 1, sample: "late".into() };

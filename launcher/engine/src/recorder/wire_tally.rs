@@ -27,6 +27,8 @@ pub struct WireTally {
     pub cause: Option<Cause>,
     /// It was sent again, because the server had closed the connection of the first attempt.
     pub retried: bool,
+    /// It had a new connection, because the server does not keep connections although it says so.
+    pub own_connection: bool,
     /// The prompt had exactly the requested number of token ids.
     pub has_exact_prompt: bool,
     /// Events that may hold a token without text, before the first content event and after the last one.

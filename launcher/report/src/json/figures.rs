@@ -27,6 +27,8 @@ pub struct FiguresDocument {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub causes: BTreeMap<String, CauseDocument>,
     pub retried: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_connections: Option<u64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub aside: BTreeMap<String, BTreeMap<String, u64>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -113,6 +115,7 @@ impl FiguresDocument {
                 .map(|(cause, it)| (cause.name().to_owned(), CauseDocument::new(it)))
                 .collect(),
             retried: figures.retried,
+            own_connections: Some(figures.own_connections).filter(|it| *it > 0),
             aside: figures.excluded.iter().map(|(part, outcomes)| (part.name().to_owned(), counts(outcomes))).collect(),
             error_samples: figures.error_samples.iter().map(|(outcome, text)| (outcome.name(), text.clone())).collect(),
             first_due_ms: figures.first_due.map(millis),

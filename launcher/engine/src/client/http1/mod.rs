@@ -59,6 +59,11 @@ impl Http1 {
         &self.timestamps
     }
 
+    /// Whether it has carried an answer, or a part of one.
+    pub(super) fn was_used(&self) -> bool {
+        self.timestamps.last_read().1 > 0
+    }
+
     /// Whether it can carry a request: its last answer has ended well, and the server has not closed it, as far as the
     /// client knows.
     pub(super) async fn is_open(&mut self) -> bool {
