@@ -1,5 +1,6 @@
 //! A comparison as its JSON has it, and as its pages read it. `docs/compare.md` explains each key.
 
+use analysis::Accuracy;
 use crds::summary::Outcome;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -43,6 +44,9 @@ pub struct RunDocument {
     pub server: Option<String>,
     pub started: Timestamp,
     pub outcome: Outcome,
+    /// As the report has it; absent where the answers were not scored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<Accuracy>,
 }
 
 impl RunDocument {
@@ -55,6 +59,7 @@ impl RunDocument {
             server: crate::remarks::server(run.report),
             started: run.report.started,
             outcome: run.report.outcome,
+            accuracy: run.report.accuracy.clone(),
         }
     }
 }

@@ -25,6 +25,10 @@ pub fn markdown(comparison: &Comparison) -> String {
         page.push('\n');
     }
     page.extend(comparison.runs.iter().map(|it| format!("- {}: {}\n", it.name, cell(&rows::run(it)))));
+    if let Some((head, rows)) = rows::accuracy(comparison) {
+        let body: String = rows.iter().map(|it| line(it)).collect();
+        page.push_str(&format!("\n{}{}{body}", line(&head), rule(head.len())));
+    }
     let mut shown = 0;
     for it in &comparison.pairs {
         page.push_str(&pair(it, &mut shown));
@@ -77,7 +81,16 @@ fn folded(title: &str, text: &str) -> String {
 }
 
 fn table(pair: &PairDocument, figures: &[&FigureDocument]) -> String {
-    let line = |cells: [String; 5]| format!("| {} |\n", cells.map(|it| cell(&it)).join(" | "));
-    let head = line(rows::columns(pair)) + "| --- | --- | --- | --- | --- |\n";
-    figures.iter().fold(head, |text, it| text + &line(rows::cells(it)))
+    let columns = rows::columns(pair);
+    let head = line(&columns) + &rule(columns.len());
+    figures.iter().fold(head, |text, it| text + &line(&rows::cells(it)))
+}
+
+fn line(cells: &[String]) -> String {
+    let cells: Vec<String> = cells.iter().map(|it| cell(it)).collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+fn rule(columns: usize) -> String {
+    format!("|{}\n", " --- |".repeat(columns))
 }

@@ -1,5 +1,6 @@
 //! A comparison in words and cells: what its text, its Markdown and its page have in common. Texts are on one line, and not escaped.
 
+use analysis::{Accuracy, AccuracyLimit};
 use crds::{
     figure::rate_text,
     wording::{one_line, percent},
@@ -161,6 +162,37 @@ pub fn run(it: &RunDocument) -> String {
     let server = it.server.as_ref().map(|it| format!(", {it}")).unwrap_or_default();
     let text = format!("{}: {}, {}{server}, {:.0}, {}", it.path, it.run, it.model, it.started, it.outcome.name());
     one_line(&text)
+}
+
+/// The accuracy of the runs side by side: the head of a table, and its rows, with a column for each run. `None` if no run was scored.
+pub fn accuracy(comparison: &Comparison) -> Option<(Vec<String>, Vec<Vec<String>>)> {
+    let scored: Vec<&Accuracy> = comparison.runs.iter().filter_map(|it| it.accuracy.as_ref()).collect();
+    let mut names: Vec<&str> = Vec::new();
+    let computed = scored.iter().flat_map(|it| it.figures.iter().map(|it| it.name.as_str()));
+    let missing = scored.iter().flat_map(|it| it.not_computed.iter().map(|it| it.figure.as_str()));
+    for name in computed.chain(missing) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let row = |name: &str, cell: &dyn Fn(&Accuracy) -> String| -> Vec<String> {
+        let cells = comparison.runs.iter().map(|it| it.accuracy.as_ref().map_or_else(|| NOTHING.to_owned(), cell));
+        [name.to_owned()].into_iter().chain(cells).map(|it| one_line(&it)).collect()
+    };
+    let verdict = row("verdict", &report::accuracy::headline);
+    let figures = names.iter().map(|name| row(name, &|it| score(it, name)));
+    let head = ["accuracy".to_owned()].into_iter().chain(comparison.runs.iter().map(|it| it.name.clone()));
+    (!scored.is_empty()).then(|| (head.collect(), [verdict].into_iter().chain(figures).collect()))
+}
+
+/// `39.38 (at least 38: met)`.
+fn score(accuracy: &Accuracy, name: &str) -> String {
+    let value = accuracy.figures.iter().find(|it| it.name == name).map(|it| it.text.as_str());
+    let is_missing = || accuracy.not_computed.iter().any(|it| it.figure == name);
+    let value = value.unwrap_or_else(|| if is_missing() { "not computed" } else { NOTHING });
+    let limit = |it: &AccuracyLimit| format!("{}: {}", it.text(), report::accuracy::met(it));
+    let limits: Vec<String> = accuracy.limits_of(name).map(limit).collect();
+    if limits.is_empty() { value.to_owned() } else { format!("{value} ({})", limits.join("; ")) }
 }
 
 /// How the gate came out, and why: a line for each reason.

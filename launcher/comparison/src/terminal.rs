@@ -9,6 +9,9 @@ use crate::{
 pub fn text(comparison: &Comparison) -> String {
     let runs = comparison.runs.iter().map(|it| format!("{}  {}\n", it.name, rows::run(it)));
     let mut text: String = runs.collect();
+    if let Some((head, rows)) = rows::accuracy(comparison) {
+        text.push_str(&format!("\n{}", table([head].into_iter().chain(rows).collect())));
+    }
     for it in &comparison.pairs {
         text.push_str(&pair(it));
     }
@@ -35,15 +38,19 @@ fn pair(pair: &PairDocument) -> String {
 }
 
 /// Columns of equal width, with a line below the first row.
-fn table<const N: usize>(rows: Vec<[String; N]>) -> String {
-    let width = |column: usize| rows.iter().map(|it| it[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; N] = std::array::from_fn(width);
-    let line = |row: &[String; N]| {
-        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        format!("{}\n", cells.join("  ").trim_end())
+fn table<R: AsRef<[String]>>(rows: Vec<R>) -> String {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in &rows {
+        let row = row.as_ref();
+        widths.resize(widths.len().max(row.len()), 0);
+        widths.iter_mut().zip(row).for_each(|(width, cell)| *width = cell.chars().count().max(*width));
+    }
+    let line = |row: &R| {
+        let cells = row.as_ref().iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
     };
     let mut lines: Vec<String> = rows.iter().map(line).collect();
-    let rule = "─".repeat(widths.iter().sum::<usize>() + 2 * N.saturating_sub(1));
+    let rule = "─".repeat(widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1));
     lines.insert(1.min(lines.len()), format!("{rule}\n"));
     lines.concat()
 }

@@ -26,7 +26,8 @@ pub fn rows(accuracy: &Accuracy) -> impl Iterator<Item = Vec<String>> {
     computed.into_iter().chain(missing).flatten()
 }
 
-fn met(limit: &AccuracyLimit) -> &'static str {
+/// Whether a limit is met, in words.
+pub fn met(limit: &AccuracyLimit) -> &'static str {
     match limit.met {
         Some(true) => "met",
         Some(false) => "missed",

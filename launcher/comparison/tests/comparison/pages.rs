@@ -1,6 +1,8 @@
 //! A comparison as text, Markdown and JSON.
 
+use analysis::{Accuracy, AccuracyFigure, AccuracyLimit, NotComputed};
 use comparison::{GateRule, markdown, text};
+use crds::AccuracyVerdict;
 use report::TOOL_VERSION;
 
 use crate::{
@@ -24,6 +26,68 @@ fn the_text_of_a_comparison() {
 #[test]
 fn the_markdown_of_a_comparison() {
     insta::assert_snapshot!(markdown(&compared()));
+}
+
+/// What a run scored, against a limit of 60.
+fn scored(percent: f64, verdict: AccuracyVerdict, missing: &[&str]) -> Option<Accuracy> {
+    let figure = |name: &str, value: f64| AccuracyFigure { name: name.into(), value, text: value.to_string() };
+    let not_computed = missing.iter().map(|it| NotComputed { figure: (*it).into(), reason: "no token ids".into() });
+    let limit = AccuracyLimit {
+        figure: "exact_match".into(),
+        is_upper: false,
+        limit: 60.0,
+        value: Some(percent),
+        met: Some(percent >= 60.0),
+    };
+    Some(Accuracy {
+        check: "exactMatch".into(),
+        verdict,
+        reasons: Vec::new(),
+        figures: vec![figure("exact_match", percent), figure("gen_num", 8.0)],
+        limits: vec![limit],
+        not_computed: not_computed.collect(),
+        scored: 8,
+        without_answer: 0,
+        wanted: None,
+        method: Vec::new(),
+    })
+}
+
+#[test]
+fn accuracy_stands_side_by_side_where_a_run_was_scored() {
+    let (mut base, mut other) = (run(Server::default(), 1), run(Server::default(), 2));
+    base.accuracy = scored(62.5, AccuracyVerdict::Passed, &[]);
+    other.accuracy = scored(50.0, AccuracyVerdict::Failed, &["gen_tok_len"]);
+    let comparison = pair(&base, &other);
+    let cells = |text: &str, start: &str| -> Vec<String> {
+        let line =
+            text.lines().find(|it| it.trim_start_matches("| ").starts_with(start)).unwrap_or_else(|| panic!("{text}"));
+        let line = line.replace(" | ", "  ");
+        line.trim_matches(['|', ' '])
+            .split("  ")
+            .map(str::trim)
+            .filter(|it| !it.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    for text in [text(&comparison), markdown(&comparison)] {
+        assert_eq!(cells(&text, "accuracy"), ["accuracy", "A", "B"]);
+        let verdicts = ["Passed", "Failed"].map(|it| format!("check exactMatch: {it}; 8 answers scored"));
+        assert_eq!(cells(&text, "verdict"), ["verdict", &verdicts[0], &verdicts[1]]);
+        let scores = ["62.5 (at least 60: met)", "50 (at least 60: missed)"];
+        assert_eq!(cells(&text, "exact_match"), ["exact_match", scores[0], scores[1]]);
+        assert_eq!(cells(&text, "gen_num"), ["gen_num", "8", "8"]);
+        assert_eq!(cells(&text, "gen_tok_len"), ["gen_tok_len", "-", "not computed"]);
+    }
+    let json = serde_json::to_value(&comparison).unwrap();
+    assert_eq!(json["runs"][1]["accuracy"], serde_json::to_value(&other.accuracy).unwrap());
+    // One of both is enough, and neither is no table.
+    base.accuracy = None;
+    assert_eq!(cells(&text(&pair(&base, &other)), "gen_num"), ["gen_num", "-", "8"]);
+    other.accuracy = None;
+    let neither = pair(&base, &other);
+    assert!(!text(&neither).contains("\naccuracy") && !markdown(&neither).contains("| accuracy"));
+    assert!(serde_json::to_value(&neither).unwrap()["runs"][0].get("accuracy").is_none());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::{
     PageError,
     frame::{self, Frame},
-    table::{cut, lines},
+    table::{Table, cut, lines},
 };
 
 /// The most stages of a pair that have figures and a table; the rest stands in the JSON.
@@ -23,6 +23,7 @@ const MOST_STAGES: usize = 40;
 struct View {
     runs: Vec<RunView>,
     gate: Option<GateView>,
+    accuracy: Option<Table>,
     pairs: Vec<PairView>,
     legend: String,
     written_by: String,
@@ -83,12 +84,19 @@ pub fn render(comparison: &Comparison) -> Result<String, PageError> {
     let view = View {
         runs: comparison.runs.iter().map(|it| RunView { name: it.name.clone(), text: cut(&rows::run(it)) }).collect(),
         gate: comparison.gate.as_ref().map(GateView::new),
+        accuracy: accuracy(comparison),
         pairs: comparison.pairs.iter().map(PairView::new).collect(),
         legend: rows::legend(comparison),
         written_by: comparison.tool_version.clone(),
     };
     let title = format!("Comparison of {}", names.join(", "));
     frame::render(&Frame { title: &title, template: include_str!("page.html"), view: &view })
+}
+
+fn accuracy(comparison: &Comparison) -> Option<Table> {
+    let (head, rows) = rows::accuracy(comparison)?;
+    let caption = "Of the answers. What is in brackets is the limit of the run; these figures have no interval.";
+    Some(Table::new("accuracy", "Accuracy", caption).texts(head.iter().map(String::as_str)).rows(rows))
 }
 
 impl GateView {

@@ -59,6 +59,20 @@ fn a_sweep_has_a_figure_over_its_stages_and_a_bound_on_its_size() {
 }
 
 #[test]
+fn accuracy_stands_beside_each_other_where_a_run_was_scored() {
+    let mut other = run(12.0, 10.0);
+    other["accuracy"] = json!({
+        "check": "<b>rouge", "verdict": "Passed", "figures": [{"name": "rouge1", "value": 39.38, "text": "39.38"}],
+        "limits": [{"figure": "rouge1", "isUpper": false, "limit": 38.0, "value": 39.38, "met": true}],
+        "scored": 24, "withoutAnswer": 0,
+    });
+    let page = render(&compared(&run(10.0, 10.0), &other)).unwrap();
+    assert!(page.contains("<th scope=\"row\">rouge1</th><td>-</td><td>39.38 (at least 38: met)</td>"), "{page}");
+    assert!(page.contains("rouge: Passed; 24 answers scored</td>") && !page.contains("<b>rouge"), "{page}");
+    assert!(!render(&compared(&run(10.0, 10.0), &run(10.0, 10.0))).unwrap().contains("table-accuracy"));
+}
+
+#[test]
 fn hostile_texts_run_nothing() {
     let mut other = run(12.0, 10.0);
     other["model"] = "</script><script>alert(1)</script>".into();
