@@ -75,6 +75,14 @@ pub(crate) fn limit(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     number_or_text(None, crate::schema::MAX_LIMIT, crate::schema::LIMIT).try_into().expect("a schema is a mapping")
 }
 
+/// A number from 1 to 1024, or Auto.
+#[cfg(feature = "kube")]
+pub(crate) fn auto_or_count(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let mut schema = number_or_text(Some(1024), 4, crate::schema::AUTO_OR_COUNT);
+    schema["minimum"] = 1.into();
+    schema.try_into().expect("a schema is a mapping")
+}
+
 /// A price: a number from 0 to a million, or a text that is one.
 #[cfg(feature = "kube")]
 pub(crate) fn price(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

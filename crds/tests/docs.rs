@@ -74,7 +74,7 @@ fn every_description_tells_the_default_that_is_filled_in() {
         assert!(told, "{path}: {description:?} does not tell the default {default}");
     }
     let crd: Value = serde_saphyr::from_str(&crds::crd_yaml().unwrap()).unwrap();
-    for target in ["{simulator: {}}", "{serviceRef: {name: gateway}}"] {
+    for target in ["{simulator: {}}", "{serviceRef: {name: gateway}}", "{server: {engine: Simulator}}"] {
         let spec = serde_saphyr::from_str(&format!("{{target: {target}}}")).unwrap();
         let mut effective = serde_json::to_value(EffectiveSpec::new(&spec, &Settings::default())).unwrap();
         // The profile has its default as a whole, and the launcher's is the operator's setting.

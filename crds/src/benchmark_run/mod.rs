@@ -14,6 +14,7 @@ mod execution;
 pub(crate) mod files;
 mod hardware;
 mod launcher;
+mod server;
 mod slo;
 mod storage;
 mod target;
@@ -34,6 +35,10 @@ pub use execution::{
 pub use files::{ClaimRef, ProfileFile, is_object_name};
 pub use hardware::Hardware;
 pub use launcher::{Launcher, MAX_RESOURCE_NAME, MAX_RESOURCES, RESERVED_LABELS, Resources, Scheduling, Toleration};
+pub use server::{
+    Distribution, HubToken, Lifecycle, MAX_DEVICE_NAME, MAX_DEVICES, MAX_REPLICAS, MAX_SERVER_TEXT, ModelClaim, Server,
+    ServerEngine,
+};
 pub use slo::{
     Baseline, EVERY_STAGE, Enforcement, MAX_OBJECTIVE_NAME, MAX_OBJECTIVES, MAX_REGRESSION_PERCENT, Metric, MetricUnit,
     Objective, Slo, Stat,
@@ -126,7 +131,7 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
     )
 )]
 pub struct BenchmarkRunSpec {
-    /// The serving stack under test. Exactly one of url, serviceRef, gatewayRef and simulator.
+    /// The serving stack under test. Exactly one of url, serviceRef, gatewayRef, simulator and server.
     pub target: Target,
 
     /// Whose profile format the profile is written in. Default: inference-perf.

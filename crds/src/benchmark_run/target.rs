@@ -4,7 +4,7 @@
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Hardware, is_default};
+use super::{Hardware, Server, is_default};
 
 /// The serving stack under test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -12,8 +12,8 @@ use super::{Hardware, is_default};
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 #[cfg_attr(
     feature = "kube",
-    x_kube(validation = Rule::new("[has(self.url), has(self.serviceRef), has(self.gatewayRef), has(self.simulator)].filter(it, it).size() == 1")
-        .message("set exactly one of url, serviceRef, gatewayRef and simulator"))
+    x_kube(validation = Rule::new("[has(self.url), has(self.serviceRef), has(self.gatewayRef), has(self.simulator), has(self.server)].filter(it, it).size() == 1")
+        .message("set exactly one of url, serviceRef, gatewayRef, simulator and server"))
 )]
 pub struct Target {
     /// Base URL of the server, http or https, without `/v1`, such as `http://gateway.llm-d:80`. Outside of a cluster also
@@ -42,6 +42,11 @@ pub struct Target {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "Simulator"))]
     pub simulator: Option<Simulator>,
+
+    /// A model server that is started for the run and ended with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Server"))]
+    pub server: Option<Server>,
 
     /// The API to call. Default: what the profile says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -342,7 +347,7 @@ pub struct Readiness {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "ReadinessProbe"))]
     pub probe: Option<ReadinessProbe>,
-    /// How long to wait for it, in seconds. Default: 900; 60 outside of a cluster.
+    /// How long to wait for it, in seconds. Default: 900; outside of a cluster 60, where it starts no server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
     pub timeout_seconds: Option<u32>,

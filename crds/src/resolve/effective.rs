@@ -9,10 +9,13 @@ use super::{ProfileSource, Settings};
 use crate::{
     AnyValue,
     benchmark_run::{
-        self as written, BenchmarkRunSpec, Enforcement, Harness, HttpVersion, PerRequestRecords, ReadinessProbe,
-        Resources, RetryCause, Scheme, SimulatorPreset,
+        self as written, BenchmarkRunSpec, Distribution, Enforcement, Harness, HttpVersion, Lifecycle,
+        PerRequestRecords, ReadinessProbe, Resources, RetryCause, Scheme, SimulatorPreset,
     },
 };
+
+/// How long a server that is started for a run is waited for at least, where the spec does not say.
+const SERVER_START_SECONDS: u32 = 900;
 
 /// The fields of a spec that have defaults, with the values that an attempt is given. Names are those of the spec. Only
 /// cleanup is missing, because it may change at any time.
@@ -54,6 +57,9 @@ pub struct Target {
     /// How the Service is spoken to, where one is the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_ref: Option<Service>,
+    /// The managed server, where one is the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Server>,
     /// The version of HTTP.
     pub http_version: HttpVersion,
     /// How the launcher finds out that the server is ready to be measured.
@@ -69,6 +75,21 @@ pub struct Target {
 pub struct Simulator {
     /// Which server it simulates.
     pub preset: SimulatorPreset,
+}
+
+/// A managed server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Server {
+    /// The port on which it listens in a cluster.
+    pub port: u16,
+    /// How many servers share the load.
+    pub replicas: u32,
+    /// Which replica a request goes to.
+    pub distribution: Distribution,
+    /// How long it lives.
+    pub lifecycle: Lifecycle,
 }
 
 /// How a Service is spoken to.
@@ -340,6 +361,12 @@ impl EffectiveSpec {
             written.scheme = Some(service.scheme);
             written.path = Some(service.path.clone());
         }
+        // Its port stays as it was written: outside of a cluster one that is left out is any free one.
+        if let (Some(written), Some(server)) = (&mut spec.target.server, &self.target.server) {
+            written.replicas = Some(server.replicas);
+            written.distribution = Some(server.distribution);
+            written.lifecycle = Some(server.lifecycle);
+        }
         spec.target.http_version = Some(self.target.http_version);
         spec.target.readiness = written::Readiness {
             probe: Some(self.target.readiness.probe),
@@ -390,13 +417,17 @@ pub fn harness(spec: &BenchmarkRunSpec) -> Harness {
 
 fn target(written: &written::Target, settings: &Settings) -> Target {
     let readiness = &written.readiness;
+    // An engine loads and compiles for minutes, wherever it starts.
+    let timeout = settings.readiness_timeout_seconds;
+    let timeout = if written.server.is_some() { timeout.max(SERVER_START_SECONDS) } else { timeout };
     Target {
         simulator: written.simulator.as_ref().map(|it| Simulator { preset: preset(it) }),
         service_ref: written.service_ref.as_ref().map(service),
+        server: written.server.as_ref().map(server),
         http_version: written.http_version.unwrap_or(HttpVersion::Auto),
         readiness: Readiness {
             probe: readiness.probe.unwrap_or(ReadinessProbe::Generate),
-            timeout_seconds: readiness.timeout_seconds.unwrap_or(settings.readiness_timeout_seconds),
+            timeout_seconds: readiness.timeout_seconds.unwrap_or(timeout),
         },
         exclusive: exclusive(written),
     }
@@ -410,6 +441,17 @@ pub fn exclusive(written: &written::Target) -> bool {
 /// Which server a simulator simulates.
 pub(super) fn preset(simulator: &written::Simulator) -> SimulatorPreset {
     simulator.preset.unwrap_or(SimulatorPreset::Gpu)
+}
+
+/// Port, number, distribution and lifecycle of a managed server.
+pub(super) fn server(written: &written::Server) -> Server {
+    let sets = u32::try_from(written.devices.len()).unwrap_or(u32::MAX).max(1);
+    Server {
+        port: written.port.unwrap_or(8000),
+        replicas: written.replicas.unwrap_or(sets),
+        distribution: written.distribution.unwrap_or_default(),
+        lifecycle: written.lifecycle.unwrap_or_default(),
+    }
 }
 
 /// Scheme, port and path of a Service.

@@ -13,6 +13,7 @@ mod pods;
 mod profile;
 mod repeat;
 mod retention;
+mod server;
 mod slo;
 mod target;
 mod upload;
@@ -30,6 +31,7 @@ pub use identity::{RunIdentity, generate_name_problem, repeat_name};
 pub use metrics::{METRICS_PATH, MetricsEndpoint};
 pub use pods::{NetworkPolicySettings, PodSecurity, Scraper};
 pub use profile::ProfileSource;
+pub use server::{ManagedServer, Place, ReplicaStart, resolve_server};
 pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope, readable_slo};
 pub use target::{Endpoint, REDACTED, unix_socket, without_credentials};
 pub use upload::{Upload, results_uri};
@@ -200,6 +202,8 @@ pub mod mounts {
     pub const CA_FILE: &str = "/etc/benchwright/tls/ca.crt";
     /// The folder with the credentials of the bucket: a file for each key of the Secret.
     pub const S3: &str = "/etc/benchwright/s3";
+    /// The weights of a managed server: the root of its `modelClaim`.
+    pub const MODEL: &str = "/model";
     /// `run.yaml`, `spec.yaml` and `profile.yaml`.
     pub const INPUT: &str = "/etc/benchwright/run";
     /// The volume that holds the results folders.

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Errors, Settings, effective,
+    server::{ManagedServer, Place},
     url::{local_url_problem, url_problem},
 };
 use crate::{
-    benchmark_run::{BenchmarkRunSpec, Scheme, ServiceRef, SimulatorPreset},
+    benchmark_run::{BenchmarkRunSpec, Scheme, Server, ServerEngine, ServiceRef, SimulatorPreset},
     wording::quoted,
 };
 
@@ -24,6 +25,8 @@ pub enum Endpoint {
     Url(String),
     /// The embedded simulated vLLM.
     Simulator(SimulatorPreset),
+    /// A server that the launcher starts itself, and whose URLs exist once it runs.
+    Server(Box<ManagedServer>),
 }
 
 impl Endpoint {
@@ -32,40 +35,61 @@ impl Endpoint {
         match self {
             Endpoint::Url(url) => url,
             Endpoint::Simulator(_) => "simulator",
+            Endpoint::Server(server) => match server.engine {
+                ServerEngine::Vllm => "managed vLLM",
+                ServerEngine::Sglang => "managed SGLang",
+                ServerEngine::Simulator => "managed simulator",
+                ServerEngine::Custom => "managed server",
+            },
         }
     }
 }
 
+/// The members of the union, as messages list them.
+const MEMBERS: &str = "url, serviceRef, gatewayRef, simulator and server";
+
 pub(super) fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Settings, errors: &mut Errors) -> Endpoint {
     let target = &spec.target;
-    match (&target.url, &target.service_ref, &target.gateway_ref, &target.simulator) {
-        (Some(url), None, None, None) => match unix_socket(url) {
-            Some(path) => {
-                check_socket(url, path, namespace, errors);
-                Endpoint::Url(format!("unix:{path}"))
-            }
-            None => {
-                let problem = if namespace.is_empty() { local_url_problem(url) } else { url_problem(url) };
-                if let Some(problem) = problem {
-                    let found = quoted(&without_credentials(url));
-                    errors.add("spec.target.url", &format!("is {found}; {problem}"));
-                }
-                Endpoint::Url(url.trim_end_matches('/').to_owned())
-            }
-        },
-        (None, Some(service), None, None) => service_endpoint(service, namespace, settings, errors),
-        (None, None, Some(_), None) => gateway_endpoint(namespace, errors),
-        (None, None, None, Some(simulator)) => Endpoint::Simulator(effective::preset(simulator)),
-        (None, None, None, None) => {
-            errors.add("spec.target", "names no server; set exactly one of url, serviceRef, gatewayRef and simulator");
-            Endpoint::Simulator(SimulatorPreset::Gpu)
+    // What stands in place of a target that cannot be used, until the errors are reported.
+    let none = Endpoint::Simulator(SimulatorPreset::Gpu);
+    match (&target.url, &target.service_ref, &target.gateway_ref, &target.simulator, &target.server) {
+        (Some(url), None, None, None, None) => url_endpoint(url, namespace, errors),
+        (None, Some(service), None, None, None) => service_endpoint(service, namespace, settings, errors),
+        (None, None, Some(_), None, None) => gateway_endpoint(namespace, errors),
+        (None, None, None, Some(simulator), None) => Endpoint::Simulator(effective::preset(simulator)),
+        (None, None, None, None, Some(server)) => server_endpoint(server, namespace, errors),
+        (None, None, None, None, None) => {
+            errors.add("spec.target", &format!("names no server; set exactly one of {MEMBERS}"));
+            none
         }
         _ => {
-            let remedy = "keep exactly one of url, serviceRef, gatewayRef and simulator";
-            errors.add("spec.target", &format!("names more than one server; {remedy}"));
-            Endpoint::Simulator(SimulatorPreset::Gpu)
+            errors.add("spec.target", &format!("names more than one server; keep exactly one of {MEMBERS}"));
+            none
         }
     }
+}
+
+fn url_endpoint(url: &str, namespace: &str, errors: &mut Errors) -> Endpoint {
+    if let Some(path) = unix_socket(url) {
+        check_socket(url, path, namespace, errors);
+        return Endpoint::Url(format!("unix:{path}"));
+    }
+    let problem = if namespace.is_empty() { local_url_problem(url) } else { url_problem(url) };
+    if let Some(problem) = problem {
+        let found = quoted(&without_credentials(url));
+        errors.add("spec.target.url", &format!("is {found}; {problem}"));
+    }
+    Endpoint::Url(url.trim_end_matches('/').to_owned())
+}
+
+fn server_endpoint(server: &Server, namespace: &str, errors: &mut Errors) -> Endpoint {
+    let place = if namespace.is_empty() { Place::Laptop } else { Place::Cluster };
+    let managed = super::server::resolve(server, place, errors);
+    errors.add(
+        super::server::FIELD,
+        "is not started by this release; start the server yourself, and set url or serviceRef",
+    );
+    Endpoint::Server(Box::new(managed))
 }
 
 fn service_endpoint(service: &ServiceRef, namespace: &str, settings: &Settings, errors: &mut Errors) -> Endpoint {

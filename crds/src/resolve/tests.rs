@@ -149,6 +149,21 @@ fn a_gateway_needs_a_cluster_and_stands_alone() {
 }
 
 #[test]
+fn a_server_stands_alone_and_its_faults_are_reported_with_the_rest() {
+    let errors = check("", "target: {simulator: {}, server: {engine: Simulator}}").unwrap_err();
+    assert!(errors.len() == 1 && errors[0].contains("names more than one server"), "{errors:?}");
+    let errors = check("bench", "{target: {server: {engine: VLLM, model: m}}, seed: 1}").unwrap_err();
+    assert!(errors[0].starts_with("spec.target.server.image: is missing"), "{errors:?}");
+    let seconds = |target: &str, settings: &Settings| {
+        let spec: BenchmarkRunSpec = serde_saphyr::from_str(&format!("target: {target}")).unwrap();
+        EffectiveSpec::new(&spec, settings).target.readiness.timeout_seconds
+    };
+    assert_eq!(seconds("{server: {engine: Simulator}}", &Settings::local()), 900, "an engine loads for minutes");
+    assert_eq!(seconds("{server: {engine: Simulator}, readiness: {timeoutSeconds: 7}}", &Settings::local()), 7);
+    assert_eq!(seconds("{simulator: {}}", &Settings::local()), 60);
+}
+
+#[test]
 fn a_run_has_its_target_to_itself_unless_it_says_otherwise() {
     for (target, expected) in [
         ("{simulator: {}}", true),

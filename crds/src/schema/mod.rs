@@ -39,6 +39,9 @@ pub const LIMIT: &str = r"^[0-9]{1,15}(\.[0-9]{1,9})?(ns|us|ms|s|m|h)?$";
 /// The longest limit of an objective, in characters.
 pub const MAX_LIMIT: u32 = 32;
 
+/// A count as text, or Auto.
+pub const AUTO_OR_COUNT: &str = r"^(Auto|[1-9][0-9]{0,3})$";
+
 /// A price as text.
 pub const PRICE: &str = r"^[0-9]{1,7}(\.[0-9]{1,8})?$";
 
@@ -207,6 +210,7 @@ impl Checker {
                 find(&RUN_SCHEMA["properties"]["spec"], "spec", &entry.key, &mut elsewhere);
                 match (within.as_slice(), elsewhere.as_slice()) {
                     ([one], _) | ([], [one]) => format!("did you mean {one}?"),
+                    ([one, other], _) | ([], [one, other]) => format!("did you mean {one} or {other}?"),
                     _ if known.is_empty() => "take it out, nothing stands there".to_owned(),
                     _ => format!("take it out; known are {}", listed(&known)),
                 }

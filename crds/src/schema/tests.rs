@@ -146,7 +146,7 @@ fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
     assert_spec(
         "{target: {simulator: {}}, nodeSelector: {a: b}}",
         &[
-            "spec.nodeSelector, line 5 column 29: is no field of spec, and holds a mapping, {\"a\":\"b\"}; did you mean spec.launcher.scheduling.nodeSelector?",
+            "spec.nodeSelector, line 5 column 29: is no field of spec, and holds a mapping, {\"a\":\"b\"}; did you mean spec.launcher.scheduling.nodeSelector or spec.target.server.scheduling.nodeSelector?",
         ],
     );
     // There is a path in other parts of the spec as well.

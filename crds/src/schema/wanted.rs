@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// What a text of each pattern is, for people. A test holds the list against the schema.
-pub(super) const PATTERNS: [(&str, &str); 16] = [
+pub(super) const PATTERNS: [(&str, &str); 17] = [
     (r"^[-._a-zA-Z0-9]+$", "write a key of letters, digits, dashes, dots and underscores, such as token"),
     (
         r"^[a-z]([-a-z0-9]*[a-z0-9])?$",
@@ -36,6 +36,7 @@ pub(super) const PATTERNS: [(&str, &str); 16] = [
     (r"^(NoSchedule|PreferNoSchedule|NoExecute)$", "choose one of NoSchedule, PreferNoSchedule and NoExecute"),
     (super::SHARE, "write a number from 0 to 1, such as 0.01"),
     (super::LIMIT, "write a duration such as 500ms for a time, or a number such as 900 for a rate"),
+    (super::AUTO_OR_COUNT, "write Auto, or a whole number from 1 to 1024"),
     (super::PRICE, "write a price such as 2.50"),
     (r"^[A-Z]{3}$", "write three capital letters of ISO 4217, such as USD"),
     (super::QUANTITY, "write a quantity such as 2, 0.5, 500m, 20Gi or 1e3, with an exponent of at most three digits"),

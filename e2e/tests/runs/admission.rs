@@ -13,11 +13,11 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
     let profile = |of: &str| format!("{simulator}\nprofile: {{{of}}}");
     let objective = |of: &str| format!("{simulator}\nslo: {{objectives: [{{name: a, {of}}}]}}");
     for (name, spec, remedy) in [
-        ("chat", "target: {}", "exactly one of url, serviceRef, gatewayRef and simulator"),
+        ("chat", "target: {}", "exactly one of url, serviceRef, gatewayRef, simulator and server"),
         (
             "chat",
             "target: {simulator: {}, url: 'http://h'}",
-            "exactly one of url, serviceRef, gatewayRef and simulator",
+            "exactly one of url, serviceRef, gatewayRef, simulator and server",
         ),
         ("chat", "target: {url: 'http://h', gatewayRef: {name: g}}", "exactly one of url, serviceRef, gatewayRef"),
         ("chat", "target: {gatewayRef: {name: G}}", "spec.target.gatewayRef.name"),

@@ -106,7 +106,7 @@ fn target(input: &Input, secrets: &Secrets, base_url: &str, resolver: &Resolver)
         .map_err(|error| Failure::configuration(error.to_string()))?;
     match input.run.endpoint {
         // It is the launcher's own, on loopback.
-        Endpoint::Simulator(_) => Ok(target),
+        Endpoint::Simulator(_) | Endpoint::Server(_) => Ok(target),
         Endpoint::Url(_) => target
             .resolving_with(resolver.clone())
             .map_err(|error| egress::refused_target(&input.spec, base_url, &error)),

@@ -20,6 +20,9 @@ pub(crate) fn start(run: &ResolvedRun, model: Option<&str>) -> Result<(String, O
     let preset = match &run.endpoint {
         Endpoint::Url(url) => return Ok((url.clone(), None)),
         Endpoint::Simulator(preset) => *preset,
+        Endpoint::Server(_) => {
+            return Err(Failure::target("a server of this kind is not started by this release".to_owned()));
+        }
     };
     let cannot = |error: std::io::Error| {
         let remedy = match error.raw_os_error().map(Errno::from_raw_os_error) {

@@ -143,7 +143,7 @@ fn check_hosts(
 /// The fields that name what the launcher connects to, and the URLs.
 fn called(spec: &BenchmarkRunSpec, resolved: &ResolvedRun, workload: Option<&Workload>) -> Vec<(String, String)> {
     let target = match (&resolved.endpoint, &spec.target.url) {
-        (Endpoint::Simulator(_), _) => None,
+        (Endpoint::Simulator(_) | Endpoint::Server(_), _) => None,
         (Endpoint::Url(url), Some(_)) => Some(("spec.target.url".to_owned(), url.clone())),
         (Endpoint::Url(url), None) => Some(("spec.target".to_owned(), url.clone())),
     };

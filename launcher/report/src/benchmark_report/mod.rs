@@ -167,7 +167,7 @@ fn target(report: &Report<'_>) -> Value {
     let identity = report.server.map(|it| &it.before);
     let engine = identity.and_then(|it| it.engine.as_deref());
     let (tool, version) = match report.run.endpoint {
-        Endpoint::Url(_) => {
+        Endpoint::Url(_) | Endpoint::Server(_) => {
             let version = identity.and_then(|it| it.version.as_deref()).unwrap_or("unknown");
             (engine.unwrap_or("openai-api-server"), version)
         }

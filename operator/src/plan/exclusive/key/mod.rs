@@ -28,7 +28,7 @@ impl TargetKey {
     pub fn of_endpoint(endpoint: &Endpoint, namespace: &str, settings: &Settings) -> Option<Self> {
         match endpoint {
             Endpoint::Url(url) => of_url(url, namespace, settings),
-            Endpoint::Simulator(_) => None,
+            Endpoint::Simulator(_) | Endpoint::Server(_) => None,
         }
     }
 

@@ -1,0 +1,305 @@
+//! The fields of a managed server as arguments of its engine.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{FIELD, options};
+use crate::{
+    AnyValue,
+    benchmark_run::{MAX_SERVER_TEXT, Server, ServerEngine},
+    resolve::Errors,
+    wording::quoted,
+};
+
+/// The longest name of an option and of a variable, in characters.
+const MAX_NAME: usize = 128;
+/// The most GPUs that one copy of a model is spread over.
+const MAX_GPUS: u32 = 1024;
+
+/// What is started, without the options for model, address and port.
+#[derive(Default)]
+pub(super) struct CommandLine {
+    pub(super) command: Vec<String>,
+    pub(super) args: Vec<String>,
+    /// Options that this release does not know.
+    pub(super) unknown: Vec<String>,
+}
+
+/// `gpus`: how many a replica has, where the spec says so.
+pub(super) fn of(server: &Server, gpus: Option<u32>, errors: &mut Errors) -> CommandLine {
+    check_texts(server, errors);
+    let written = written_options(server);
+    check_options(server, &written, errors);
+    let mut args = Vec::new();
+    for (field, value) in fields(server, gpus, &written, errors) {
+        let option = options::FIELDS.iter().find(|it| it.field == field).expect("each field has its option");
+        let name = if server.engine == ServerEngine::Sglang { option.sglang } else { option.vllm };
+        args.extend([format!("--{name}"), value]);
+    }
+    for (name, value) in &server.config {
+        args.extend(option(server.engine, name, value, errors));
+    }
+    args.extend(server.args.iter().cloned());
+    let unknown = written.keys().filter(|it| !options::is_known(server.engine, it)).cloned().collect();
+    CommandLine { command: command(server), args, unknown }
+}
+
+/// Whether config or args name the model, or a file that does.
+pub(super) fn names_model(server: &Server) -> bool {
+    let written = written_options(server);
+    ["model", "model-path", "config"].iter().any(|it| written.contains_key(*it))
+}
+
+fn command(server: &Server) -> Vec<String> {
+    let default: &[&str] = match server.engine {
+        ServerEngine::Vllm => &["vllm", "serve"],
+        ServerEngine::Sglang => &["python3", "-m", "sglang.launch_server"],
+        ServerEngine::Simulator | ServerEngine::Custom => &[],
+    };
+    if server.command.is_empty() { default.iter().map(|it| (*it).to_owned()).collect() } else { server.command.clone() }
+}
+
+/// The options of config and args under their one name, and where each is written.
+fn written_options(server: &Server) -> BTreeMap<String, Vec<&'static str>> {
+    let mut found: BTreeMap<String, Vec<&'static str>> = BTreeMap::new();
+    let mut add = |name: &str, place| {
+        let name = options::canonical(server.engine, name).into_owned();
+        let places = found.entry(name).or_default();
+        // Some options are written several times in args.
+        if !places.contains(&place) || place == "config" {
+            places.push(place);
+        }
+    };
+    for name in server.config.keys() {
+        add(name, "config");
+    }
+    for arg in &server.args {
+        let long = arg.strip_prefix("--");
+        let short = arg.strip_prefix('-').filter(|it| ["tp", "pp", "dp", "q"].contains(it));
+        if let Some(name) = long.or(short).filter(|it| !it.is_empty()) {
+            add(name.split('=').next().unwrap_or_default(), "args");
+        }
+    }
+    found
+}
+
+/// No option is given twice, and none that Benchwright itself gives.
+fn check_options(server: &Server, written: &BTreeMap<String, Vec<&'static str>>, errors: &mut Errors) {
+    for (name, places) in written {
+        let positive = name.strip_prefix("no-").unwrap_or(name);
+        let place = format!("{FIELD}.{}", places.first().copied().unwrap_or("args"));
+        let field = options::field_of(server.engine, positive).filter(|it| is_set(server, it));
+        if let Some(refusal) = options::refusal(server.engine, name) {
+            errors.add(&place, &format!("has {}, and {refusal}", shown(name)));
+        } else if let Some(field) = field {
+            let message = format!("has {}, which {field} sets too; keep one of them", shown(name));
+            errors.add(&place, &message);
+        } else if places.len() > 1 {
+            let others =
+                if places.contains(&"args") { "args has it too" } else { "it is there under another name too" };
+            errors.add(&place, &format!("has {}, and {others}; keep one of them", shown(name)));
+        }
+    }
+}
+
+fn shown(option: &str) -> String {
+    crate::wording::cut(&format!("--{option}"))
+}
+
+/// Whether a field that becomes an option is set.
+fn is_set(server: &Server, field: &str) -> bool {
+    match field {
+        "model" => server.model.is_some() || server.model_claim.is_some(),
+        "tensorParallelSize" => server.tensor_parallel_size.is_some(),
+        "maxModelLen" => server.max_model_len.is_some(),
+        "maxNumSeqs" => server.max_num_seqs.is_some(),
+        "gpuMemoryUtilization" => server.gpu_memory_utilization.is_some(),
+        "dtype" => server.dtype.is_some(),
+        "quantization" => server.quantization.is_some(),
+        "loadFormat" => server.load_format.is_some(),
+        _ => false,
+    }
+}
+
+/// The fields that become options, each with its value.
+fn fields(
+    server: &Server,
+    gpus: Option<u32>,
+    written: &BTreeMap<String, Vec<&'static str>>,
+    errors: &mut Errors,
+) -> Vec<(&'static str, String)> {
+    let known: &[&str] = match server.engine {
+        ServerEngine::Vllm | ServerEngine::Sglang => &options::FIELDS.map(|it| it.field),
+        ServerEngine::Simulator => &["maxModelLen", "maxNumSeqs"],
+        ServerEngine::Custom => &[],
+    };
+    for option in options::FIELDS.iter().filter(|it| is_set(server, it.field) && !known.contains(&it.field)) {
+        let remedy = match server.engine {
+            ServerEngine::Custom => "write it in args as the program wants it",
+            _ => "the simulated server computes nothing; take it out",
+        };
+        let name = server.engine.name();
+        errors.add(&format!("{FIELD}.{}", option.field), &format!("has no effect with engine {name}; {remedy}"));
+    }
+    for (field, count) in [("maxModelLen", server.max_model_len), ("maxNumSeqs", server.max_num_seqs)] {
+        if count == Some(0) {
+            errors.add(&format!("{FIELD}.{field}"), "is 0; write at least 1");
+        }
+    }
+    let tensor_parallel = match server.engine {
+        ServerEngine::Vllm | ServerEngine::Sglang => tensor_parallel(server, gpus, written, errors),
+        ServerEngine::Simulator | ServerEngine::Custom => None,
+    };
+    let number = |it: Option<u32>| it.map(|it| it.to_string());
+    [
+        ("tensorParallelSize", tensor_parallel.filter(|it| *it > 1 || is_count(server)).map(|it| it.to_string())),
+        ("maxModelLen", number(server.max_model_len)),
+        ("maxNumSeqs", number(server.max_num_seqs)),
+        ("gpuMemoryUtilization", memory_share(server, errors)),
+        ("dtype", server.dtype.clone()),
+        ("quantization", server.quantization.clone()),
+        ("loadFormat", server.load_format.clone()),
+    ]
+    .into_iter()
+    .filter(|(field, _)| known.contains(field))
+    .filter_map(|(field, value)| Some((field, value?)))
+    .collect()
+}
+
+/// Whether the size is a number and not Auto.
+fn is_count(server: &Server) -> bool {
+    server.tensor_parallel_size.as_ref().is_some_and(|it| it.text() != "Auto")
+}
+
+/// Over how many GPUs a copy of the model is spread; `None`: the engine decides.
+fn tensor_parallel(
+    server: &Server,
+    gpus: Option<u32>,
+    written: &BTreeMap<String, Vec<&'static str>>,
+    errors: &mut Errors,
+) -> Option<u32> {
+    let field = format!("{FIELD}.tensorParallelSize");
+    let copies = other_parallelism(server);
+    match server.tensor_parallel_size.as_ref().map(AnyValue::text).as_deref() {
+        None if written.contains_key("tensor-parallel-size") => None,
+        None | Some("Auto") => {
+            let gpus = gpus?;
+            if gpus % copies != 0 {
+                let message = format!(
+                    "is Auto, and the {gpus} GPUs of a replica cannot be divided by the {copies} of pipeline and data parallelism; \
+                     write the number"
+                );
+                errors.add(&field, &message);
+            }
+            Some(gpus / copies)
+        }
+        Some(text) => {
+            let Some(count) = text.parse().ok().filter(|it| (1..=MAX_GPUS).contains(it)) else {
+                errors.add(&field, &format!("is {}; write Auto, or a number from 1 to {MAX_GPUS}", quoted(text)));
+                return None;
+            };
+            if let Some(gpus) = gpus.filter(|it| count.saturating_mul(copies) > *it) {
+                let all = count.saturating_mul(copies);
+                let asked =
+                    if copies > 1 { format!("{count}, which takes {all} GPUs with config") } else { count.to_string() };
+                let message = format!(
+                    "is {asked}, and a replica has {gpus}; lower it, write Auto, or give the replica more in devices or resources"
+                );
+                errors.add(&field, &message);
+            }
+            Some(count)
+        }
+    }
+}
+
+/// The product of pipeline and data parallelism in config. With SGLang's attention by data parallelism, these share the GPUs.
+fn other_parallelism(server: &Server) -> u32 {
+    let options = server.config.iter().map(|(name, value)| (options::canonical(server.engine, name), value.text()));
+    let options: BTreeMap<_, _> = options.collect();
+    let count = |name: &str| options.get(name).and_then(|it| it.parse::<u32>().ok()).unwrap_or(1).max(1);
+    let shared = options.get("enable-dp-attention").is_some_and(|it| it == "true");
+    let data = if shared { 1 } else { count("data-parallel-size") };
+    count("pipeline-parallel-size").saturating_mul(data)
+}
+
+fn memory_share(server: &Server, errors: &mut Errors) -> Option<String> {
+    let text = server.gpu_memory_utilization.as_ref()?.text();
+    if !text.parse::<f64>().is_ok_and(|it| it > 0.0 && it <= 1.0) {
+        let message = format!("is {}; write a number above 0 and up to 1, such as 0.9", quoted(&text));
+        errors.add(&format!("{FIELD}.gpuMemoryUtilization"), &message);
+    }
+    Some(text)
+}
+
+/// An option of config as arguments.
+fn option(engine: ServerEngine, written: &str, value: &AnyValue, errors: &mut Errors) -> Vec<String> {
+    let plain = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
+    let begins = written.starts_with(|it: char| it.is_ascii_alphanumeric());
+    if !begins || written.len() > MAX_NAME || !written.chars().all(plain) {
+        let remedy =
+            "write the name of an option of the engine without dashes before it, such as max-num-batched-tokens";
+        errors.add(&format!("{FIELD}.config"), &format!("has {}; {remedy}", quoted(written)));
+        return Vec::new();
+    }
+    let name = options::canonical(engine, written);
+    match &value.0 {
+        Value::Bool(true) => vec![format!("--{name}")],
+        Value::Bool(false) if engine == ServerEngine::Vllm => vec![format!("--no-{name}")],
+        Value::Bool(false) => Vec::new(),
+        Value::Null => {
+            let message = "is empty; write a value, true or false, or take it out";
+            errors.add(&format!("{FIELD}.config.{name}"), message);
+            Vec::new()
+        }
+        _ => {
+            let text = value.text();
+            check_text(&format!("config.{name}"), &text, errors);
+            // Otherwise the engine would read a value that begins with a dash as the next option.
+            if text.starts_with('-') { vec![format!("--{name}={text}")] } else { vec![format!("--{name}"), text] }
+        }
+    }
+}
+
+/// The schema says the same, but not of NUL, with which no process can be started.
+fn check_texts(server: &Server, errors: &mut Errors) {
+    for (field, texts) in [("command", &server.command), ("args", &server.args)] {
+        for (index, text) in texts.iter().enumerate() {
+            check_text(&format!("{field}[{index}]"), text, errors);
+        }
+    }
+    if server.command.first().is_some_and(|it| it.trim().is_empty()) {
+        errors.add(&format!("{FIELD}.command[0]"), "is empty; write the program, such as vllm or /opt/venv/bin/vllm");
+    }
+    for (field, text) in
+        [("dtype", &server.dtype), ("quantization", &server.quantization), ("loadFormat", &server.load_format)]
+    {
+        let Some(text) = text else { continue };
+        if text.is_empty() || text.starts_with('-') || text.chars().any(|it| it.is_control() || it.is_whitespace()) {
+            let message = format!("is {}; write one word, as the engine names it", quoted(text));
+            errors.add(&format!("{FIELD}.{field}"), &message);
+        }
+    }
+    for (name, value) in &server.env {
+        let plain = |it: char| it.is_ascii_alphanumeric() || it == '_';
+        let begins = name.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_');
+        if !begins || name.len() > MAX_NAME || !name.chars().all(plain) {
+            let remedy = "write the name of a variable, of letters, digits and underscores, such as VLLM_LOGGING_LEVEL";
+            errors.add(&format!("{FIELD}.env"), &format!("has {}; {remedy}", quoted(name)));
+        } else {
+            check_text(&format!("env.{name}"), value, errors);
+        }
+    }
+}
+
+fn check_text(field: &str, text: &str, errors: &mut Errors) {
+    let count = text.chars().count();
+    let problem = if text.contains('\0') {
+        "holds a character NUL, which no argument can have; take it out".to_owned()
+    } else if count > MAX_SERVER_TEXT as usize {
+        format!("has {count} characters; write at most {MAX_SERVER_TEXT}, or put it into a file that the engine reads")
+    } else {
+        return;
+    };
+    errors.add(&format!("{FIELD}.{field}"), &problem);
+}

@@ -1,0 +1,244 @@
+//! What the replicas of a managed server are started with, and the checks of what a spec says about it. Pure: laptop and
+//! operator start the same command.
+
+mod command_line;
+mod devices;
+mod options;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Errors, FieldError, effective};
+use crate::benchmark_run::{Distribution, Lifecycle, Server, ServerEngine};
+
+/// The field of the spec.
+pub(super) const FIELD: &str = "spec.target.server";
+
+/// Where a server is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// As a process beside the launcher, which alone calls it.
+    Laptop,
+    /// In a pod, which other pods call.
+    Cluster,
+}
+
+/// A managed server with its defaults filled in: what all of its replicas have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ManagedServer {
+    /// Which program it is.
+    pub engine: ServerEngine,
+    /// The model, as the engine is given it; `None`: the engine knows which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The program and what comes before its options. Empty: Benchwright's own program for the simulator, and in a cluster the
+    /// entry point of the image for Custom.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// What follows the options for address and port.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// The environment, beside that which is inherited.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// The address that it listens on.
+    pub host: String,
+    /// The port of the first replica; `None`: any that is free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// How many there are, from 1 to 64.
+    pub replicas: u32,
+    /// The devices of each replica; empty: what the process finds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<Vec<String>>,
+    /// Which replica a request goes to.
+    pub distribution: Distribution,
+    /// How long it lives.
+    pub lifecycle: Lifecycle,
+    /// Options that this release does not know, and that the engine is given as they are. For the report.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_options: Vec<String>,
+}
+
+/// What one replica is started with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplicaStart {
+    /// The program and what comes before its arguments; empty: the entry point of the image.
+    pub command: Vec<String>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables of its environment, beside those that it inherits.
+    pub env: BTreeMap<String, String>,
+    /// The port on which it listens.
+    pub port: u16,
+}
+
+impl ManagedServer {
+    /// What a replica is started with. `index` counts from 0. `port`: where it listens. `own_program`: the path of Benchwright's own
+    /// program where it starts, for the simulator.
+    ///
+    /// The kubelet replaces `$(NAME)` in what it is given; a caller that hands the result to a pod doubles each `$`.
+    pub fn replica(&self, index: u32, port: u16, own_program: &str) -> ReplicaStart {
+        let filled = |text: &String| text.replace(PORT, &port.to_string()).replace(REPLICA, &index.to_string());
+        let command = match self.command.as_slice() {
+            [] if self.engine == ServerEngine::Simulator => vec![own_program.to_owned(), "sim".to_owned()],
+            command => command.iter().map(filled).collect(),
+        };
+        let mut args = match (self.engine, &self.model) {
+            (ServerEngine::Vllm, Some(model)) => vec![model.clone()],
+            (ServerEngine::Sglang, Some(model)) => vec!["--model-path".to_owned(), model.clone()],
+            (ServerEngine::Simulator, Some(model)) => vec!["--model".to_owned(), model.clone()],
+            _ => Vec::new(),
+        };
+        if self.engine != ServerEngine::Custom {
+            args.extend(["--host".to_owned(), self.host.clone(), "--port".to_owned(), port.to_string()]);
+        }
+        args.extend(self.args.iter().map(filled));
+        let mut env: BTreeMap<String, String> =
+            self.env.iter().map(|(name, value)| (name.clone(), filled(value))).collect();
+        let set = usize::try_from(index).ok().and_then(|it| self.devices.get(it));
+        env.extend(set.map(|it| (DEVICES.to_owned(), it.join(","))));
+        ReplicaStart { command, args, env, port }
+    }
+}
+
+/// What stands for the port of a replica in arguments and environment.
+const PORT: &str = "$(PORT)";
+/// What stands for the number of a replica.
+const REPLICA: &str = "$(REPLICA)";
+/// The variable that says which devices a replica has.
+const DEVICES: &str = "CUDA_VISIBLE_DEVICES";
+
+/// The same as [`resolve`] for a server alone.
+///
+/// # Errors
+/// Every field that is wrong, at once.
+pub fn resolve_server(server: &Server, place: Place) -> Result<ManagedServer, Vec<FieldError>> {
+    let mut errors = Errors::default();
+    let managed = resolve(server, place, &mut errors);
+    errors.none_or(managed)
+}
+
+/// Checks what a spec says of a managed server, and fills in what it leaves out.
+pub(super) fn resolve(server: &Server, place: Place, errors: &mut Errors) -> ManagedServer {
+    let defaults = effective::server(server);
+    check_place(server, place, errors);
+    let model = model(server, errors);
+    devices::check(server, defaults.replicas, errors);
+    let line = command_line::of(server, devices::per_replica(server, place), errors);
+    let port = match place {
+        Place::Laptop => server.port,
+        Place::Cluster => Some(defaults.port),
+    };
+    check_ports(server, place, defaults.replicas, errors);
+    ManagedServer {
+        engine: server.engine,
+        model,
+        command: line.command,
+        args: line.args,
+        env: server.env.clone(),
+        // Whoever else is on the network of a laptop has no business with the server.
+        host: if place == Place::Laptop { "127.0.0.1" } else { "0.0.0.0" }.to_owned(),
+        port,
+        replicas: defaults.replicas,
+        devices: server.devices.clone(),
+        distribution: defaults.distribution,
+        lifecycle: defaults.lifecycle,
+        unknown_options: line.unknown,
+    }
+}
+
+/// What only one of the places has. `image`, `resources`, `scheduling` and the like do not disturb a laptop: one file serves both.
+fn check_place(server: &Server, place: Place, errors: &mut Errors) {
+    let name = server.engine.name();
+    match place {
+        Place::Laptop => {
+            if server.model_claim.is_some() {
+                let message = "needs a cluster; outside one, set model to the path of the weights";
+                errors.add(&format!("{FIELD}.modelClaim"), message);
+            }
+            if server.engine == ServerEngine::Custom && server.command.is_empty() {
+                let message = "is missing; engine Custom needs the program and what comes before its arguments, such as \
+                               [python3, server.py]";
+                errors.add(&format!("{FIELD}.command"), message);
+            }
+        }
+        Place::Cluster => {
+            if server.image.is_none() && server.engine != ServerEngine::Simulator {
+                let message = format!("is missing; engine {name} needs its image in a cluster");
+                errors.add(&format!("{FIELD}.image"), &message);
+            }
+            if !server.devices.is_empty() {
+                let message = "works outside of a cluster only; in one, write the number of GPUs in resources.limits, such as \
+                               nvidia.com/gpu: 2";
+                errors.add(&format!("{FIELD}.devices"), message);
+            }
+        }
+    }
+    if server.hub_token.is_some() && server.env.contains_key("HF_TOKEN") {
+        let message = "holds HF_TOKEN, which hubToken sets too; take it out of env";
+        errors.add(&format!("{FIELD}.env"), message);
+    }
+}
+
+fn check_ports(server: &Server, place: Place, replicas: u32, errors: &mut Errors) {
+    let field = format!("{FIELD}.port");
+    match server.port {
+        Some(0) => errors.add(&field, "is 0; write a port from 1 to 65535"),
+        Some(port) if place == Place::Laptop && u32::from(port) + replicas.saturating_sub(1) > u32::from(u16::MAX) => {
+            let message =
+                format!("is {port}, and {replicas} replicas need as many ports from there on; write a lower one");
+            errors.add(&field, &message);
+        }
+        _ => {}
+    }
+}
+
+/// The model as the engine is given it.
+fn model(server: &Server, errors: &mut Errors) -> Option<String> {
+    let field = format!("{FIELD}.model");
+    if let (Some(_), Some(_)) = (&server.model, &server.model_claim) {
+        errors.add(&field, "is set beside modelClaim, which holds the weights; keep one of them");
+    }
+    if let Some(model) = &server.model
+        && (model.is_empty() || model.starts_with('-') || model.chars().any(char::is_control))
+    {
+        let found = crate::wording::quoted(model);
+        let remedy = "write the name of a model on a hub, such as org/model, or its path";
+        errors.add(&field, &format!("is {found}; {remedy}"));
+    }
+    if server.engine == ServerEngine::Custom {
+        if server.model.is_some() {
+            errors.add(&field, "has no effect with engine Custom; write it in args as the program wants it");
+        }
+        return None;
+    }
+    if let (ServerEngine::Simulator, Some(_)) = (server.engine, &server.model_claim) {
+        errors.add(
+            &format!("{FIELD}.modelClaim"),
+            "has no effect with engine Simulator, which reads no weights; take it out",
+        );
+    }
+    let of_claim = server.model_claim.as_ref().map(|claim| match claim.path.as_deref() {
+        Some(path) if !path.is_empty() => format!("{}/{path}", super::mounts::MODEL),
+        _ => super::mounts::MODEL.to_owned(),
+    });
+    if let Some(path) = server.model_claim.as_ref().and_then(|it| it.path.as_deref())
+        && path.split('/').any(|it| it == "..")
+    {
+        let found = crate::wording::quoted(path);
+        let message = format!("is {found}; write a folder within the claim, without ..");
+        errors.add(&format!("{FIELD}.modelClaim.path"), &message);
+    }
+    let model = server.model.clone().or(of_claim);
+    let needed = matches!(server.engine, ServerEngine::Vllm | ServerEngine::Sglang);
+    if needed && model.is_none() && !command_line::names_model(server) {
+        errors.add(&field, "is missing; write the name of a model on a hub, such as org/model, or its path");
+    }
+    model
+}
+
+#[cfg(test)]
+mod tests;
