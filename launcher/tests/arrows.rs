@@ -33,6 +33,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
     ("analysis", &["crds", "engine", "loadgen", "statistics", "workload-profiles"]),
     ("server-metrics", &["clock", "crds", "engine"]),
     ("junit", &["crds"]),
+    ("managed-server", &["clock", "crds"]),
     ("report", &["analysis", "crds", "engine", "junit", "loadgen", "server-metrics", "workload-profiles"]),
     ("comparison", &["analysis", "crds", "report", "statistics", "workload-profiles"]),
     ("compare-command", &["comparison", "crds", "page", "report"]),

@@ -1,0 +1,209 @@
+//! [I/O] A server that this process has started through a keeper, and ends.
+
+use std::{
+    io::{self, BufRead as _, Write as _},
+    path::Path,
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{self, Receiver},
+    },
+    thread,
+    time::Duration,
+};
+
+use crate::{
+    order::{Ended, Event, Exit, Exited, Order, Request, Started},
+    state,
+    sweep::sweep,
+};
+
+/// The subcommand of Benchwright that is the keeper.
+const KEEPER: &str = "server-keeper";
+/// How long a keeper may take to start processes, and to check what is left after their end.
+const KEEPER_WORKS: Duration = Duration::from_secs(30);
+
+/// A server cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The program of a replica cannot be started.
+    #[error("replica {replica}: {message}")]
+    NotStarted {
+        /// Its number, from 0.
+        replica: usize,
+        /// Why, and what to do.
+        message: String,
+    },
+    /// The keeper cannot be started.
+    #[error("the process that keeps the server cannot be started: {0}")]
+    Keeper(#[from] io::Error),
+    /// It ended, or was silent.
+    #[error("the process that keeps the server ended before the server ran; look for what killed it")]
+    NoKeeper,
+}
+
+/// A server that runs until it is ended, let go or dropped.
+pub struct Server {
+    keeper: Child,
+    requests: Option<ChildStdin>,
+    events: Receiver<Event>,
+    exited: Arc<Mutex<Vec<Exited>>>,
+    started: Vec<Started>,
+    order: Order,
+    done: bool,
+}
+
+impl Server {
+    /// Starts the processes; they are not ready yet. `program`: Benchwright's own. `on_exit` is called, on a thread of its own, for each replica
+    /// that ends without being asked to.
+    ///
+    /// # Errors
+    /// A program does not exist, for example. Nothing runs then.
+    pub fn start(
+        program: &Path,
+        order: &Order,
+        on_exit: impl Fn(&Exited) + Send + 'static,
+    ) -> Result<Server, StartError> {
+        let mut keeper = Command::new(program)
+            .arg(KEEPER)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // A keeper that outlives this process must not hold its stderr, which may be a pipe that a reader waits on.
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut requests = keeper.stdin.take();
+        let output = keeper.stdout.take();
+        let (told, events) = mpsc::channel();
+        let exited = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&exited);
+        let body = move || {
+            let lines = io::BufReader::new(output?).lines();
+            let mut whole = false;
+            for event in lines.map_while(Result::ok).filter_map(|it| serde_json::from_str(&it).ok()) {
+                match event {
+                    Event::Exited(it) => {
+                        lock(&seen).push(it.clone());
+                        on_exit(&it);
+                    }
+                    event => {
+                        whole |= !matches!(event, Event::Started(_));
+                        told.send(event).ok()?;
+                    }
+                }
+            }
+            if !whole {
+                let it = keeper_is_gone();
+                lock(&seen).push(it.clone());
+                on_exit(&it);
+            }
+            Some(())
+        };
+        thread::Builder::new().name("server".into()).spawn(body)?;
+        let ordered = requests.as_mut().map(|it| write_line(it, order));
+        let mut server =
+            Server { keeper, requests, events, exited, started: Vec::new(), order: order.clone(), done: false };
+        ordered.transpose()?;
+        match server.events.recv_timeout(KEEPER_WORKS) {
+            Ok(Event::Started(started)) => {
+                server.started = started;
+                Ok(server)
+            }
+            Ok(Event::NotStarted { replica, message }) => {
+                server.done = true;
+                let _ = server.keeper.wait();
+                Err(StartError::NotStarted { replica, message })
+            }
+            _ => Err(StartError::NoKeeper),
+        }
+    }
+
+    /// The replicas, in their order.
+    pub fn started(&self) -> &[Started] {
+        &self.started
+    }
+
+    /// The replicas that ended without being asked to, the first one first.
+    pub fn exited(&self) -> Vec<Exited> {
+        lock(&self.exited).clone()
+    }
+
+    /// The name by which `benchwright server` finds it.
+    pub fn name(&self) -> &str {
+        &self.order.name
+    }
+
+    /// Leaves the server to its keeper: it outlives this process.
+    ///
+    /// # Errors
+    /// The keeper has gone.
+    pub fn let_go(mut self) -> Result<(), StartError> {
+        let asked = self.requests.as_mut().map(|it| write_line(it, &Request::LetGo));
+        asked.transpose()?;
+        match self.events.recv_timeout(KEEPER_WORKS) {
+            Ok(Event::LetGo) => {
+                self.done = true;
+                Ok(())
+            }
+            _ => Err(StartError::NoKeeper),
+        }
+    }
+
+    /// Ends the server: SIGTERM, after the grace period SIGKILL. Returns when nothing of it is left, or says what is.
+    pub fn end(mut self) -> Ended {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> Ended {
+        self.done = true;
+        // Both the line and the end of the pipe ask for it.
+        if let Some(mut requests) = self.requests.take() {
+            let _ = write_line(&mut requests, &Request::End);
+        }
+        let limit = Duration::from_millis(self.order.grace_ms) + KEEPER_WORKS;
+        let ended = match self.events.recv_timeout(limit) {
+            Ok(Event::Ended(ended)) => Some(ended),
+            _ => None,
+        };
+        if let Some(ended) = ended {
+            let _ = self.keeper.wait();
+            return ended;
+        }
+        // The keeper was killed, or hangs. What it kept is found by its mark.
+        let _ = self.keeper.kill();
+        let _ = self.keeper.wait();
+        let found = state::all(&self.order.state_folder).into_iter().find(|it| it.name == self.order.name);
+        let swept = found.and_then(|it| sweep(&it, &self.order.state_folder).ok());
+        swept.unwrap_or_default()
+    }
+}
+
+/// A server is never left behind by an error on the way.
+impl Drop for Server {
+    fn drop(&mut self) {
+        if !self.done {
+            self.finish();
+        }
+    }
+}
+
+fn keeper_is_gone() -> Exited {
+    Exited {
+        replica: 0,
+        pid: 0,
+        exit: Exit::Unknown,
+        at: clock::now(),
+        out_of_memory: None,
+        last_words: vec!["the process that keeps the server was killed".to_owned()],
+    }
+}
+
+fn write_line(to: &mut ChildStdin, what: &impl serde::Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(what).map_err(io::Error::other)?;
+    line.push(b'\n');
+    to.write_all(&line)?;
+    to.flush()
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}

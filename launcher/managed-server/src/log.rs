@@ -1,0 +1,252 @@
+//! [I/O] The log of a process: a file of bounded size without secrets, whose beginning and end are kept.
+
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io::{self, Read, Write as _},
+    path::Path,
+};
+
+use crate::{order::LogEnd, redact::redact};
+
+/// Bytes of a line that are kept, whatever it is long.
+pub const MAX_LINE: usize = 64 << 10;
+/// Bytes of the beginning that are kept: loading and compiling are there.
+pub const START_KEPT: u64 = 48 << 20;
+/// Bytes of the end that are kept where the log is longer than that. They are in memory until the process has ended.
+pub const END_KEPT: usize = 4 << 20;
+/// Lines that a message repeats.
+const LAST_LINES: usize = 20;
+/// Characters of each of these.
+const LAST_LINE_CHARS: usize = 400;
+
+/// How much of a log is kept, in bytes.
+#[derive(Clone, Copy)]
+struct Bounds {
+    line: usize,
+    start: u64,
+    end: usize,
+}
+
+/// A log that is being written.
+pub(crate) struct Log {
+    bounds: Bounds,
+    file: Option<File>,
+    /// The line that has not ended yet, up to its bound.
+    line: Vec<u8>,
+    /// Bytes of that line beyond the bound.
+    line_left_out: u64,
+    /// Bytes in the file.
+    written: u64,
+    /// Lines beyond what the file may hold.
+    end: VecDeque<u8>,
+    end_left_out: u64,
+    last: VecDeque<String>,
+    told: LogEnd,
+}
+
+impl Log {
+    /// # Errors
+    /// The file cannot be created.
+    pub(crate) fn create(path: &Path) -> io::Result<Log> {
+        Log::within(Bounds { line: MAX_LINE, start: START_KEPT, end: END_KEPT }, path)
+    }
+
+    fn within(bounds: Bounds, path: &Path) -> io::Result<Log> {
+        Ok(Log {
+            bounds,
+            file: Some(File::create(path)?),
+            line: Vec::new(),
+            line_left_out: 0,
+            written: 0,
+            end: VecDeque::new(),
+            end_left_out: 0,
+            last: VecDeque::new(),
+            told: LogEnd::default(),
+        })
+    }
+
+    /// Takes what a process wrote. A file that cannot be written is given up, and the process is read on: it must never wait for us.
+    pub(crate) fn push(&mut self, mut bytes: &[u8]) {
+        self.told.bytes += bytes.len() as u64;
+        // A bar of progress ends its lines with a carriage return.
+        while let Some(end) = bytes.iter().position(|it| *it == b'\n' || *it == b'\r') {
+            self.add(&bytes[..end]);
+            self.end_line(bytes[end]);
+            bytes = &bytes[end + 1..];
+        }
+        self.add(bytes);
+    }
+
+    fn add(&mut self, part: &[u8]) {
+        let room = self.bounds.line.saturating_sub(self.line.len());
+        let kept = part.len().min(room);
+        self.line.extend_from_slice(&part[..kept]);
+        self.line_left_out += (part.len() - kept) as u64;
+    }
+
+    fn end_line(&mut self, terminator: u8) {
+        let text = String::from_utf8_lossy(&self.line);
+        let clean = redact(&text);
+        let mut line = clean.as_bytes().to_vec();
+        self.told.redacted_lines += u64::from(clean != text);
+        if self.line_left_out > 0 {
+            line.extend_from_slice(format!(" [{} bytes of this line left out]", self.line_left_out).as_bytes());
+        }
+        let shown = String::from_utf8_lossy(&line).chars().take(LAST_LINE_CHARS).collect::<String>();
+        let shown = crds::wording::one_line(shown.trim_end());
+        if !shown.trim().is_empty() {
+            // Of a bar of progress the last state stays.
+            if self.last.len() == LAST_LINES {
+                self.last.pop_front();
+            }
+            self.last.push_back(shown);
+        }
+        line.push(terminator);
+        self.told.bytes_left_out += self.line_left_out;
+        self.line_left_out = 0;
+        self.line.clear();
+        self.keep(&line);
+    }
+
+    fn keep(&mut self, line: &[u8]) {
+        if self.end.is_empty() && self.end_left_out == 0 && self.written + line.len() as u64 <= self.bounds.start {
+            self.written += line.len() as u64;
+            self.write(line);
+            return;
+        }
+        self.end.extend(line);
+        let beyond = self.end.len().saturating_sub(self.bounds.end);
+        self.end.drain(..beyond);
+        self.end_left_out += beyond as u64;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let Some(file) = &mut self.file else { return };
+        if let Err(error) = file.write_all(bytes) {
+            self.told.error = Some(format!("{error}; the rest of the log is lost"));
+            self.file = None;
+        }
+    }
+
+    /// The last lines, without secrets.
+    pub(crate) fn last_words(&self) -> Vec<String> {
+        let mut words: Vec<String> = self.last.iter().cloned().collect();
+        let open = redact(&String::from_utf8_lossy(&self.line)).chars().take(LAST_LINE_CHARS).collect::<String>();
+        if !open.trim().is_empty() {
+            words.push(crds::wording::one_line(&open));
+        }
+        words
+    }
+
+    /// Writes the end of the log, and says what became of it.
+    pub(crate) fn close(&mut self) -> LogEnd {
+        if !self.line.is_empty() || self.line_left_out > 0 {
+            self.end_line(b'\n');
+        }
+        if self.end_left_out > 0 {
+            self.told.bytes_left_out += self.end_left_out;
+            self.write(format!("[{} bytes of the log left out here]\n", self.end_left_out).as_bytes());
+        }
+        let end: Vec<u8> = std::mem::take(&mut self.end).into();
+        self.end_left_out = 0;
+        self.write(&end);
+        self.told.clone()
+    }
+}
+
+/// Reads a pipe to its end. `take` gets each part.
+pub(crate) fn read(mut pipe: impl Read, mut take: impl FnMut(&[u8])) {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match pipe.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(count) => take(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn log(parts: impl IntoIterator<Item = Vec<u8>>) -> (Vec<u8>, LogEnd, Vec<String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("0.log");
+        let mut log = Log::create(&path).unwrap();
+        parts.into_iter().for_each(|it| log.push(&it));
+        let words = log.last_words();
+        let end = log.close();
+        (fs::read(path).unwrap(), end, words)
+    }
+
+    #[test]
+    fn a_log_is_written_as_it_is_however_it_is_cut() {
+        let text = b"one\ntwo\r50%\r100%\n\nlast";
+        for size in 1..text.len() {
+            let (written, end, words) = log(text.chunks(size).map(<[u8]>::to_vec));
+            assert_eq!(written, b"one\ntwo\r50%\r100%\n\nlast\n");
+            assert_eq!(words, ["one", "two", "50%", "100%", "last"]);
+            assert_eq!((end.bytes, end.bytes_left_out, end.redacted_lines), (text.len() as u64, 0, 0));
+        }
+    }
+
+    #[test]
+    fn a_line_of_a_gigabyte_is_cut_and_what_follows_is_there() {
+        let part = vec![b'x'; 1 << 20];
+        let parts = std::iter::repeat_n(part, 1024).chain([b"\nafter\n".to_vec()]);
+        let (written, end, words) = log(parts);
+        let text = String::from_utf8(written).unwrap();
+        let left_out = (1_u64 << 30) - MAX_LINE as u64;
+        assert!(
+            text.ends_with(&format!(" [{left_out} bytes of this line left out]\nafter\n")),
+            "{}",
+            &text[text.len() - 90..]
+        );
+        assert_eq!((end.bytes_left_out, end.bytes), (left_out, (1 << 30) + 7));
+        assert_eq!(words.last().unwrap(), "after");
+        assert!(words.iter().all(|it| it.len() <= LAST_LINE_CHARS));
+    }
+
+    #[test]
+    fn of_a_log_without_end_the_start_and_the_end_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("0.log");
+        let mut log = Log::within(Bounds { line: 100, start: 1000, end: 300 }, &path).unwrap();
+        (0..700_u64).for_each(|number| log.push(format!("{number:099}\n").as_bytes()));
+        let end = log.close();
+        let text = fs::read_to_string(path).unwrap();
+        let line = |number: u64| format!("{number:099}\n");
+        let start: String = (0..10).map(line).collect();
+        let kept_end: String = (697..700).map(line).collect();
+        let left_out = 687 * 100;
+        assert_eq!(text, format!("{start}[{left_out} bytes of the log left out here]\n{kept_end}"));
+        assert_eq!((end.bytes, end.bytes_left_out), (70_000, left_out));
+    }
+
+    #[test]
+    fn secrets_are_in_neither_the_file_nor_the_last_words() {
+        let secret = "hf_abcdefghijklmnopqrstuv";
+        let (written, end, words) = log([format!("a {secret}\nb\nopen {secret}").into_bytes()]);
+        assert!(!String::from_utf8(written).unwrap().contains(secret) && !words.concat().contains(secret), "{words:?}");
+        assert_eq!(end.redacted_lines, 2);
+    }
+
+    #[test]
+    fn a_full_disk_does_not_stop_the_reading() {
+        let full = Path::new("/dev/full");
+        if !full.exists() {
+            return;
+        }
+        let mut log = Log::create(full).unwrap();
+        log.push(b"one\n");
+        log.push(b"two\n");
+        let end = log.close();
+        assert!(end.error.unwrap().contains("the rest of the log is lost"));
+        assert_eq!((end.bytes, log.last_words()), (8, vec!["one".to_owned(), "two".to_owned()]));
+    }
+}

@@ -1,0 +1,209 @@
+//! What the launcher and the keeper say to each other: one JSON object a line. Pure.
+
+use std::{collections::BTreeMap, fmt, path::PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What the keeper is to start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Order {
+    /// The name of the server, which no other server of this machine has.
+    pub name: String,
+    /// A server of the same description has the same key.
+    pub key: String,
+    /// Its replicas.
+    pub replicas: Vec<ReplicaOrder>,
+    /// The folder that gets `<replica>.log`; it exists.
+    pub log_folder: PathBuf,
+    /// How long the server may take to end after SIGTERM, in milliseconds.
+    pub grace_ms: u64,
+    /// The folder of the state files.
+    pub state_folder: PathBuf,
+}
+
+/// One replica.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplicaOrder {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Variables beside those that it inherits.
+    pub env: BTreeMap<String, String>,
+    /// Where it listens.
+    pub port: u16,
+}
+
+/// What the launcher asks of the keeper after its order. The end of the pipe means [`Request::End`], unless the server was let go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Request {
+    /// End the server, and say what was left.
+    End,
+    /// Go on without the launcher.
+    LetGo,
+}
+
+/// What the keeper reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Event {
+    /// All replicas run as processes.
+    Started(Vec<Started>),
+    /// A replica cannot be started; the others were ended.
+    NotStarted {
+        /// Its number.
+        replica: usize,
+        /// Why, and what to do.
+        message: String,
+    },
+    /// A replica ended that was not asked to.
+    Exited(Exited),
+    /// The keeper goes on without the launcher.
+    LetGo,
+    /// All replicas have ended; the keeper's last word.
+    Ended(Ended),
+}
+
+/// A replica that runs as a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Started {
+    /// Its process, and its process group.
+    pub pid: i32,
+    /// When it was started.
+    pub at: Timestamp,
+    /// Where it listens.
+    pub port: u16,
+    /// Its log.
+    pub log: PathBuf,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Exit {
+    /// By itself, with a status.
+    Status(i32),
+    /// By a signal.
+    Signal(i32),
+    /// It is gone, and its parent, which could say how, is gone too.
+    Unknown,
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exit::Status(status) => write!(f, "exit status {status}"),
+            Exit::Signal(number) => match signal_name(*number) {
+                Some(name) => write!(f, "signal {number} ({name})"),
+                None => write!(f, "signal {number}"),
+            },
+            Exit::Unknown => f.write_str("an exit status that is not known"),
+        }
+    }
+}
+
+/// The numbers are those of Linux on x86 and ARM.
+fn signal_name(number: i32) -> Option<&'static str> {
+    let names = [
+        (1, "SIGHUP"),
+        (2, "SIGINT"),
+        (3, "SIGQUIT"),
+        (4, "SIGILL"),
+        (6, "SIGABRT"),
+        (7, "SIGBUS"),
+        (8, "SIGFPE"),
+        (9, "SIGKILL"),
+        (11, "SIGSEGV"),
+        (13, "SIGPIPE"),
+        (15, "SIGTERM"),
+    ];
+    names.iter().find(|(it, _)| *it == number).map(|(_, name)| *name)
+}
+
+/// A replica that ended by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exited {
+    /// Its number, from 0.
+    pub replica: usize,
+    /// Its process.
+    pub pid: i32,
+    /// How it ended.
+    pub exit: Exit,
+    /// When that was seen.
+    pub at: Timestamp,
+    /// What the kernel counted of processes that it ended for want of memory; `None`: nothing, or it cannot be known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_of_memory: Option<String>,
+    /// The last lines of its log, without secrets.
+    pub last_words: Vec<String>,
+}
+
+impl Exited {
+    /// What happened, in a sentence, and the last words on lines of their own.
+    pub fn message(&self) -> String {
+        let Exited { replica, pid, exit, out_of_memory, last_words, .. } = self;
+        let memory = out_of_memory.as_ref().map_or_else(String::new, |it| format!("; {it}"));
+        let words = match last_words.as_slice() {
+            [] => "; it wrote nothing".to_owned(),
+            lines => format!("; its last words:\n  | {}", lines.join("\n  | ")),
+        };
+        format!("the managed server ended with {exit} (replica {replica}, process {pid}){memory}{words}")
+    }
+}
+
+/// What is known when a server has ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ended {
+    /// The replicas in their order.
+    pub replicas: Vec<ReplicaEnd>,
+    /// Processes that outlived the grace period and were ended by SIGKILL.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub killed: Vec<String>,
+    /// Processes outside of the servers' process groups that they left behind, and that were ended too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_behind: Vec<String>,
+    /// Files of shared memory and semaphores that they left, and that were deleted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deleted_shared_memory: Vec<String>,
+    /// What is still there, in words. Empty: nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remains: Vec<String>,
+}
+
+/// How a replica ended, and what became of its log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplicaEnd {
+    /// Its process.
+    pub pid: i32,
+    /// How it ended.
+    pub exit: Exit,
+    /// When that was seen.
+    pub at: Timestamp,
+    /// Its log.
+    pub log: LogEnd,
+}
+
+/// What became of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LogEnd {
+    /// The bytes that the process wrote.
+    pub bytes: u64,
+    /// Of these, left out: beyond the bound of a line or of the file.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bytes_left_out: u64,
+    /// Lines in which something that looks like a secret was replaced.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub redacted_lines: u64,
+    /// Why the file is not whole; `None`: it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}

@@ -1,0 +1,123 @@
+//! [I/O] Ports on which servers listen.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
+};
+
+/// A port cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// Another process has it.
+    #[error(
+        "is {port}, and {holder} listens there; end it, write another port, or take the field out for one that is free"
+    )]
+    InUse {
+        /// The port.
+        port: u16,
+        /// Who has it, in words.
+        holder: String,
+    },
+    /// The system refuses it.
+    #[error(
+        "is {port}, which this user may not open: {source}; write a port from 1024 on, or take the field out for one that is free"
+    )]
+    Refused {
+        /// The port.
+        port: u16,
+        /// Why.
+        source: io::Error,
+    },
+    /// There is none.
+    #[error("has no free port: {0}; end programs that hold ports open")]
+    None(io::Error),
+}
+
+/// The ports of some replicas: those from `first` on, or any that are free. A process may still take one before the server does.
+///
+/// # Errors
+/// A port is in use, or there is none.
+pub fn choose(first: Option<u16>, count: u32) -> Result<Vec<u16>, PortError> {
+    let Some(first) = first else {
+        // All are held at once, so that no two are the same.
+        let held: Result<Vec<TcpListener>, io::Error> =
+            (0..count).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect();
+        let ports = held.and_then(|held| held.iter().map(|it| it.local_addr().map(|it| it.port())).collect());
+        return ports.map_err(PortError::None);
+    };
+    let ports = (0..count).map(|index| first.saturating_add(u16::try_from(index).unwrap_or(u16::MAX)));
+    ports.map(|port| check(port).map(|()| port)).collect()
+}
+
+fn check(port: u16) -> Result<(), PortError> {
+    // It is closed at once: it would be found itself.
+    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map(drop) {
+        // A server on all addresses does not keep this one from being bound.
+        Ok(()) if !listens(port) => Ok(()),
+        Ok(()) => Err(PortError::InUse { port, holder: holder(port) }),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(PortError::InUse { port, holder: holder(port) }),
+        Err(source) => Err(PortError::Refused { port, source }),
+    }
+}
+
+/// Whether a process listens on a port of this machine.
+pub(crate) fn listens(port: u16) -> bool {
+    !inodes(port).is_empty()
+        || [SocketAddr::from((Ipv4Addr::LOCALHOST, port)), SocketAddr::from((Ipv6Addr::LOCALHOST, port))]
+            .into_iter()
+            .any(|it| TcpListener::bind(it).is_err_and(|it| it.kind() == io::ErrorKind::AddrInUse))
+}
+
+/// The sockets that listen on a port.
+fn inodes(port: u16) -> BTreeSet<String> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|it| fs::read_to_string(it).unwrap_or_default());
+    let listening = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let local = fields.get(1)?.rsplit_once(':')?.1;
+        // 0A: LISTEN.
+        let found = fields.get(3) == Some(&"0A") && u16::from_str_radix(local, 16) == Ok(port);
+        found.then(|| fields.get(9).map(|it| (*it).to_owned()))?
+    };
+    tables.iter().flat_map(|it| it.lines().filter_map(listening)).collect()
+}
+
+/// Who listens on a port, as far as this user may see.
+pub(crate) fn holder(port: u16) -> String {
+    let wanted: BTreeSet<String> = inodes(port).iter().map(|it| format!("socket:[{it}]")).collect();
+    let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = pids.filter_map(|it| it.file_name().to_str()?.parse::<i32>().ok());
+    let has = |pid: &i32| {
+        let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        open.into_iter()
+            .filter_map(|it| fs::read_link(it.path()).ok())
+            .any(|it| it.to_str().is_some_and(|it| wanted.contains(it)))
+    };
+    let found = pids.into_iter().find(has).and_then(crate::processes::Process::find);
+    found.map_or_else(|| "another process".to_owned(), |it| format!("process {}", it.shown()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_in_use_is_refused_and_its_holder_named() {
+        for address in ["127.0.0.1:0", "0.0.0.0:0"] {
+            let held = TcpListener::bind(address).unwrap();
+            let port = held.local_addr().unwrap().port();
+            let error = choose(Some(port), 1).unwrap_err().to_string();
+            let own = std::process::id().to_string();
+            assert!(error.contains(&format!("is {port}, and process {own} (")), "{address}: {error}");
+            drop(held);
+            assert_eq!(choose(Some(port), 1).unwrap(), [port]);
+        }
+    }
+
+    #[test]
+    fn free_ports_differ() {
+        let ports = choose(None, 8).unwrap();
+        assert_eq!(ports.iter().collect::<BTreeSet<_>>().len(), 8);
+        assert!(ports.iter().all(|it| !listens(*it)));
+    }
+}

@@ -1,0 +1,188 @@
+//! [I/O] The files by which commands find servers: one for each keeper, in a folder of the user.
+
+use std::{
+    env, fs,
+    io::{self, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    order::{Ended, Exited, Started},
+    processes::{self, Process},
+};
+
+/// The variable that names the folder, in place of the usual one.
+pub const FOLDER_VARIABLE: &str = "BENCHWRIGHT_STATE_DIR";
+/// The largest file that is read, in bytes.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// A server that was started, as its keeper describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct State {
+    /// The name of the server.
+    pub name: String,
+    /// Servers of the same description have the same key.
+    pub key: String,
+    /// Whether it outlives the command that started it.
+    pub lasting: bool,
+    /// The keeper's process, and when it began, in the kernel's ticks.
+    keeper: (i32, u64),
+    /// The name of the machine's start: processes of an earlier one are gone.
+    boot: String,
+    /// The replicas that were started.
+    pub replicas: Vec<Started>,
+    /// When each of these processes began, in the kernel's ticks.
+    began: Vec<u64>,
+    /// The replicas that have ended by themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exited: Vec<Exited>,
+    /// When the keeper began.
+    pub since: Timestamp,
+    /// How long the server may take to end after SIGTERM, in milliseconds.
+    pub grace_ms: u64,
+}
+
+impl State {
+    /// The state of a server whose keeper is this process.
+    pub(crate) fn of_keeper(name: &str, key: &str, grace_ms: u64) -> State {
+        let pid = i32::try_from(std::process::id()).unwrap_or_default();
+        State {
+            name: name.to_owned(),
+            key: key.to_owned(),
+            lasting: false,
+            keeper: (pid, Process::find(pid).map_or(0, |it| it.began)),
+            boot: processes::boot(),
+            replicas: Vec::new(),
+            began: Vec::new(),
+            exited: Vec::new(),
+            since: clock::now(),
+            grace_ms,
+        }
+    }
+
+    pub(crate) fn add(&mut self, started: Started) {
+        self.began.push(Process::find(started.pid).map_or(0, |it| it.began));
+        self.replicas.push(started);
+    }
+
+    /// The keeper, while it runs.
+    pub(crate) fn keeper(&self) -> Option<Process> {
+        self.process(self.keeper.0, self.keeper.1)
+    }
+
+    fn process(&self, pid: i32, began: u64) -> Option<Process> {
+        let found = (self.boot == processes::boot()).then(|| Process::find(pid))?;
+        found.filter(|it| it.began == began)
+    }
+
+    /// Whether the keeper watches it still.
+    pub fn is_kept(&self) -> bool {
+        self.keeper().is_some()
+    }
+
+    /// The number of the keeper's process.
+    pub fn keeper_pid(&self) -> i32 {
+        self.keeper.0
+    }
+
+    /// Whether each replica runs.
+    pub fn runs(&self) -> Vec<bool> {
+        self.replicas.iter().zip(&self.began).map(|(it, began)| self.process(it.pid, *began).is_some()).collect()
+    }
+
+    /// The processes of the server that still run, in words: also those that nothing watches any more.
+    pub fn processes(&self) -> Vec<String> {
+        self.members().iter().map(Process::shown).collect()
+    }
+
+    pub(crate) fn members(&self) -> Vec<Process> {
+        if self.boot != processes::boot() {
+            return Vec::new();
+        }
+        let keeper = self.keeper().map(|it| it.pid);
+        processes::members(&self.name, &self.groups(), keeper)
+    }
+
+    pub(crate) fn groups(&self) -> Vec<i32> {
+        self.replicas.iter().map(|it| it.pid).collect()
+    }
+
+    /// Writes the file, whole or not at all.
+    pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
+        write(folder, &format!("{}.json", self.name), self)
+    }
+
+    /// Deletes the file.
+    pub(crate) fn forget(&self, folder: &Path) {
+        let _ = fs::remove_file(folder.join(format!("{}.json", self.name)));
+    }
+
+    /// Leaves how the server ended for the command that asked for it.
+    pub(crate) fn leave_end(&self, folder: &Path, ended: &Ended) -> io::Result<()> {
+        write(folder, &format!("{}.ended", self.name), ended)
+    }
+
+    /// Takes what [`State::leave_end`] left.
+    pub fn take_end(&self, folder: &Path) -> Option<Ended> {
+        let path = folder.join(format!("{}.ended", self.name));
+        let ended = read(&path);
+        let _ = fs::remove_file(path);
+        ended
+    }
+}
+
+/// The folder of the state files: `BENCHWRIGHT_STATE_DIR`, or `benchwright/servers` below `XDG_STATE_HOME` or `~/.local/state`.
+pub fn folder() -> PathBuf {
+    let named = |it: &str| env::var_os(it).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let usual = || {
+        let base = named("XDG_STATE_HOME").or_else(|| named("HOME").map(|it| it.join(".local/state")));
+        let other = || env::temp_dir().join(format!("benchwright-{}", rustix::process::getuid().as_raw()));
+        base.map_or_else(other, |it| it.join("benchwright")).join("servers")
+    };
+    named(FOLDER_VARIABLE).unwrap_or_else(usual)
+}
+
+/// Makes the folder, for this user alone: logs and addresses are nobody else's.
+///
+/// # Errors
+/// It cannot be made.
+pub fn make(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Every server that has a file, the oldest first. A file that cannot be read is passed over.
+pub fn all(folder: &Path) -> Vec<State> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path());
+    let mut found: Vec<State> =
+        entries.filter(|it| it.extension().is_some_and(|it| it == "json")).filter_map(|it| read(&it)).collect();
+    found.sort_by_key(|it| it.since);
+    found
+}
+
+/// Holds the description of a server for one command at a time, until it is dropped.
+///
+/// # Errors
+/// The file cannot be opened or locked.
+pub fn lock(folder: &Path, key: &str) -> io::Result<fs::File> {
+    let path = folder.join(format!("{key}.lock"));
+    let file = fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
+fn write(folder: &Path, name: &str, value: &impl Serialize) -> io::Result<()> {
+    let draft = folder.join(format!(".{name}.{}", std::process::id()));
+    let mut file = fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
+    file.write_all(&serde_json::to_vec_pretty(value).map_err(io::Error::other)?)?;
+    fs::rename(draft, folder.join(name))
+}
+
+fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Option<T> {
+    let small = fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= MAX_BYTES);
+    serde_json::from_slice(&fs::read(path).ok().filter(|_| small)?).ok()
+}

@@ -1,0 +1,130 @@
+//! [I/O] Ends the processes of a server: politely, then by force, until none is left.
+
+use std::{collections::BTreeSet, io, path::Path, time::Duration};
+
+use clock::Clock;
+use rustix::process::Signal;
+
+use crate::{
+    order::Ended,
+    processes::{self, Process},
+    shared_memory,
+    state::State,
+};
+
+/// Time between two looks at the processes.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long processes outside of the groups may outlive these before they are asked to end, too.
+const LEFT_ALONE: Duration = Duration::from_millis(500);
+/// How long they may take then.
+const LEFT_ASKED: Duration = Duration::from_secs(2);
+/// How long SIGKILL is repeated: a process may fork faster than one look.
+const KILLING: Duration = Duration::from_secs(10);
+
+/// What became of the processes.
+#[derive(Default)]
+pub(crate) struct Swept {
+    pub(crate) killed: Vec<String>,
+    pub(crate) left_behind: Vec<String>,
+    pub(crate) remaining: Vec<Process>,
+    /// The files of shared memory that they had.
+    pub(crate) used: BTreeSet<std::path::PathBuf>,
+}
+
+/// Ends all processes of a server. SIGTERM goes to the groups; what is left of them after `grace` gets SIGKILL. `reap` is called between
+/// looks.
+pub(crate) async fn processes(
+    name: &str,
+    groups: &[i32],
+    keeper: Option<i32>,
+    grace: Duration,
+    mut reap: impl FnMut(),
+) -> Swept {
+    let clock = Clock::start();
+    let sleeper = clock.sleeper();
+    let look = || processes::members(name, groups, keeper);
+    let in_group = |it: &Process| groups.contains(&it.group);
+    let mut swept = Swept::default();
+    let first = look();
+    swept.used = shared_memory::used_by(&first);
+    first.iter().filter(|it| in_group(it)).for_each(|it| it.signal(Signal::TERM));
+    let mut alone_since = None;
+    let mut asked_since = None;
+    loop {
+        reap();
+        let now = look();
+        if now.is_empty() {
+            return swept;
+        }
+        let time = clock.now();
+        if time >= grace {
+            swept.killed = now.iter().map(Process::shown).collect();
+            break;
+        }
+        if !now.iter().any(in_group) {
+            let since = *alone_since.get_or_insert(time);
+            match asked_since {
+                None if time >= since + LEFT_ALONE => {
+                    swept.left_behind = now.iter().map(Process::shown).collect();
+                    now.iter().for_each(|it| it.signal(Signal::TERM));
+                    asked_since = Some(time);
+                }
+                Some(asked) if time >= asked + LEFT_ASKED => {
+                    swept.killed = now.iter().map(Process::shown).collect();
+                    break;
+                }
+                _ => {}
+            }
+        }
+        sleeper.until(time + LOOK_EVERY).await;
+    }
+    let until = clock.now() + KILLING;
+    loop {
+        reap();
+        let now = look();
+        if now.is_empty() || clock.now() >= until {
+            swept.remaining = now;
+            return swept;
+        }
+        now.iter().for_each(|it| it.signal(Signal::KILL));
+        sleeper.until(clock.now() + LOOK_EVERY).await;
+    }
+}
+
+/// Ends a server by its state: its keeper is asked to, or, where that was killed, its processes are ended from here. The state file is
+/// deleted where nothing remains.
+///
+/// # Errors
+/// No event loop can be started.
+pub fn sweep(state: &State, folder: &Path) -> io::Result<Ended> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let clock = Clock::start();
+        let sleeper = clock.sleeper();
+        let grace = Duration::from_millis(state.grace_ms);
+        if let Some(keeper) = state.keeper() {
+            keeper.signal(Signal::TERM);
+            // What the keeper may take for all of its steps.
+            let limit = grace + KILLING + KILLING;
+            while keeper.is_there() && clock.now() < limit {
+                sleeper.until(clock.now() + LOOK_EVERY).await;
+            }
+            if let Some(ended) = state.take_end(folder) {
+                return Ok(ended);
+            }
+            keeper.signal(Signal::KILL);
+        }
+        let swept = if state.members().is_empty() {
+            Swept::default()
+        } else {
+            processes(&state.name, &state.groups(), None, grace, || {}).await
+        };
+        let mut ended = Ended { killed: swept.killed, left_behind: swept.left_behind, ..Ended::default() };
+        ended.remains = swept.remaining.iter().map(|it| format!("process {}", it.shown())).collect();
+        ended.deleted_shared_memory = shared_memory::Before::everything_but(&swept.used).clean(&swept.used);
+        if ended.remains.is_empty() {
+            state.forget(folder);
+        }
+        Ok(ended)
+    })
+}
