@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 28] = [
+const ARROWS: [(&str, &[&str]); 30] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("policy", &["crds", "workload-profiles"]),
@@ -24,6 +24,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
     ("tokenizer", &[]),
     ("python-data", &[]),
     ("offline-engine", &["clock"]),
+    ("startup", &["crds"]),
     ("statistics", &[]),
     ("charts", &[]),
     (
@@ -69,7 +70,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
 ];
 
 /// Crates whose functions take values and return values, down to the last dependency.
-const PURE: [&str; 11] = [
+const PURE: [&str; 12] = [
     "accuracy",
     "charts",
     "chat-template",
@@ -79,6 +80,7 @@ const PURE: [&str; 11] = [
     "workload-profiles",
     "loadgen",
     "python-data",
+    "startup",
     "statistics",
     "tokenizer",
 ];

@@ -33,7 +33,7 @@ pub use pods::{NetworkPolicySettings, PodSecurity, Scraper};
 pub use profile::ProfileSource;
 pub use server::{ManagedServer, Place, ReplicaStart, resolve_server};
 pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope, readable_slo};
-pub use target::{Endpoint, REDACTED, unix_socket, without_credentials};
+pub use target::{Endpoint, REDACTED, is_secret_name, unix_socket, without_credentials};
 pub use upload::{Upload, results_uri};
 pub use url::url_problem;
 pub use validity::ValidityBounds;

@@ -172,6 +172,15 @@ pub fn without_credentials(url: &str) -> Cow<'_, str> {
     }
 }
 
+/// Whether a key, a header or a flag of this name holds a credential. Case, and hyphens in place of underscores, make no difference.
+pub fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    let whole = ["authorization", "proxy_authorization", "cookie", "token", "apikey", "password", "secret", "key"];
+    let ends = ["_token", "_key", "_secret", "_password", "_apikey", "_authorization"];
+    let within = ["auth", "credential", "session"].iter().any(|it| name.contains(it));
+    within || whole.contains(&name.as_str()) || ends.iter().any(|end| name.ends_with(end))
+}
+
 pub(super) fn check_model(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     let model = spec.target.model.as_deref().unwrap_or_default();
     let plain = |it: char| it.is_alphanumeric() || " ._/:@+-".contains(it);

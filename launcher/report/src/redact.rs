@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crds::resolve::{REDACTED, without_credentials};
+use crds::resolve::{REDACTED, is_secret_name, without_credentials};
 use serde_json::Value;
 use serde_saphyr::NonFiniteFloatPolicy;
 
@@ -34,7 +34,8 @@ fn read(text: &str) -> Option<(Value, bool)> {
 pub(super) fn redact(value: &mut Value) -> bool {
     match value {
         Value::Object(entries) => {
-            let each = entries.iter_mut().map(|(key, value)| if is_secret(key) { cover(value) } else { redact(value) });
+            let each =
+                entries.iter_mut().map(|(key, value)| if is_secret_name(key) { cover(value) } else { redact(value) });
             any(each)
         }
         Value::Array(items) => any(items.iter_mut().map(redact)),
@@ -67,15 +68,6 @@ fn cover(value: &mut Value) -> bool {
 /// Whether one of them is true; all of them are looked at.
 fn any(found: impl Iterator<Item = bool>) -> bool {
     found.fold(false, |before, it| before | it)
-}
-
-/// Whether a key or header of this name holds a credential.
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace('-', "_");
-    let whole = ["authorization", "proxy_authorization", "cookie", "token", "apikey", "password", "secret", "key"];
-    let ends = ["_token", "_key", "_secret", "_password", "_apikey", "_authorization"];
-    let within = ["auth", "credential", "session"].iter().any(|it| name.contains(it));
-    within || whole.contains(&name.as_str()) || ends.iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]

@@ -1,0 +1,105 @@
+//! Time stamps of log lines: `11-21 02:08:51`, which has no year, and `2026-11-21 02:08:51`; both may have a fraction of a second.
+
+use jiff::{Timestamp, ToSpan as _, Zoned, civil::DateTime};
+
+/// The longest stamp: a year, and nanoseconds.
+const LONGEST: usize = 29;
+/// How many years back a stamp of 29 February may have to go.
+const MAX_YEARS_BACK: i16 = 8;
+
+/// A time of day on a date, of which the year may be unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    year: Option<i16>,
+    /// Month, day, hour, minute, second.
+    parts: [i8; 5],
+    nanosecond: i32,
+}
+
+/// A stamp and where it stands in its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub stamp: Stamp,
+    pub from: usize,
+    pub to: usize,
+}
+
+/// The first stamp of a line.
+pub(crate) fn find(line: &str) -> Option<Found> {
+    let bytes = line.as_bytes();
+    // Each stamp has `:` twice, and the first of them stands eight bytes after its begin.
+    let mut from = 0;
+    while let Some(colon) = memchr::memchr(b':', &bytes[from..]).map(|it| it + from) {
+        from = colon + 1;
+        if let Some(found) = colon.checked_sub(8).and_then(|it| stamp_at(bytes, it)) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// The stamp whose month stands here.
+fn stamp_at(bytes: &[u8], at: usize) -> Option<Found> {
+    let end = bytes.len().min(at + LONGEST);
+    let text = &bytes[at..end];
+    // MM-DD HH:MM:SS
+    let fits = text.len() >= 14 && text[2] == b'-' && text[5] == b' ' && text[8] == b':' && text[11] == b':';
+    if !fits {
+        return None;
+    }
+    let two = |place: usize| Some(10 * digit(text[place])? + digit(text[place + 1])?);
+    let parts = [two(0)?, two(3)?, two(6)?, two(9)?, two(12)?];
+    let (year, from) = match at.checked_sub(5).map(|it| (&bytes[it..at], it)) {
+        Some(([a, b, c, d, b'-'], from)) => {
+            let number = |it: u8| digit(it).map(i16::from);
+            match (number(*a), number(*b), number(*c), number(*d)) {
+                (Some(a), Some(b), Some(c), Some(d)) => (Some(1000 * a + 100 * b + 10 * c + d), from),
+                _ => (None, at),
+            }
+        }
+        _ => (None, at),
+    };
+    // Digits before a stamp without a year make it a part of something else.
+    if year.is_none() && at > 0 && (bytes[at - 1].is_ascii_digit() || bytes[at - 1] == b'-') {
+        return None;
+    }
+    let mut nanosecond = 0;
+    let mut to = at + 14;
+    if matches!(text.get(14), Some(b'.' | b',')) && text.get(15).is_some_and(u8::is_ascii_digit) {
+        let digits = text[15..].iter().take(9).take_while(|it| it.is_ascii_digit()).count();
+        for place in 0..9 {
+            let next = if place < digits { digit(text[15 + place])? } else { 0 };
+            nanosecond = 10 * nanosecond + i32::from(next);
+        }
+        to += 1 + digits;
+    }
+    let stamp = Stamp { year, parts, nanosecond };
+    // 2024 has a 29 February.
+    stamp.date_in(year.unwrap_or(2024))?;
+    Some(Found { stamp, from, to })
+}
+
+fn digit(byte: u8) -> Option<i8> {
+    byte.is_ascii_digit().then(|| (byte - b'0') as i8)
+}
+
+impl Stamp {
+    fn date_in(self, year: i16) -> Option<DateTime> {
+        let [month, day, hour, minute, second] = self.parts;
+        // A leap second has no place on the time scale of computers.
+        DateTime::new(year, month, day, hour, minute, second.min(59), self.nanosecond).ok().filter(|_| second <= 60)
+    }
+
+    /// The time in the zone of `reference`. Without a year it is the latest one that is at most a day after `reference`: clocks and zones
+    /// may differ, and a log of New Year's Eve may be read in the new year.
+    pub fn time(self, reference: &Zoned) -> Option<Timestamp> {
+        let zone = reference.time_zone();
+        let place = |year| zone.to_timestamp(self.date_in(year)?).ok();
+        if let Some(year) = self.year {
+            return place(year);
+        }
+        let latest = reference.timestamp().checked_add(24.hours()).ok()?;
+        let this = reference.year();
+        (0..=MAX_YEARS_BACK).filter_map(|back| place((this + 1).checked_sub(back)?)).find(|it| *it <= latest)
+    }
+}

@@ -1,0 +1,229 @@
+//! What a log says of a start.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{figure::Figure, steps::StepName};
+
+/// A start of a server, as its log tells it. What the log does not have is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Startup {
+    pub outcome: Outcome,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Engine>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The name under which the model is served, else the one that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_format: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep_mode: Option<bool>,
+    /// The first line with a time, where the log has one start only: the program was started before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_line: Option<Timestamp>,
+    /// When the server printed its arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<Timestamp>,
+    /// When the server listed its routes; of several API servers the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<Timestamp>,
+    /// From `started` to `ready`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_seconds: Option<f64>,
+    /// The part of `ready_seconds` in which no step was under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncategorized_seconds: Option<f64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<Figure, f64>,
+    /// In the order of [`StepName`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sleep_wake: Vec<SleepWake>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<Gpu>,
+    /// The arguments of the engine: those that differ from their defaults in vLLM, all of them in SGLang. Secrets are blacked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args: Option<Map<String, Value>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    pub log: LogFacts,
+}
+
+/// How a start ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// The server said that it serves.
+    Ready,
+    /// It did not, and a process of it ended with an exception or refused its arguments.
+    Failed,
+    /// Neither: the log ends before.
+    #[default]
+    Unfinished,
+}
+
+impl Outcome {
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Ready => "ready",
+            Outcome::Failed => "failed",
+            Outcome::Unfinished => "unfinished",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    Vllm,
+    Sglang,
+}
+
+impl Engine {
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Vllm => "vLLM",
+            Engine::Sglang => "SGLang",
+        }
+    }
+}
+
+/// A process of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Process {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+}
+
+impl Process {
+    /// As vLLM prints it: `Worker pid=7`.
+    pub fn text(&self) -> String {
+        match self.pid {
+            Some(pid) => format!("{} pid={pid}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// A step of a start. Steps of different processes may be under way at the same time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Step {
+    pub name: StepName,
+    /// The process that took it; of several that of which it ended last. `None`: its lines name no process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+    /// The process that ended it, where no process both began and ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<Process>,
+    /// How many processes took it.
+    pub processes: u32,
+    pub started: Timestamp,
+    /// By the time stamps of two lines, which have whole seconds unless the server was asked for more.
+    pub seconds: f64,
+}
+
+/// A change of the sleep mode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SleepWake {
+    pub kind: SleepWakeKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    pub seconds: f64,
+    /// Memory of a GPU, of the worker that printed it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freed_gib: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_use_gib: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SleepWakeKind {
+    Sleep,
+    Wake,
+}
+
+impl SleepWakeKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            SleepWakeKind::Sleep => "sleep",
+            SleepWakeKind::Wake => "wake",
+        }
+    }
+}
+
+/// A GPU, as the preprocess hook of llm-d-benchmark lists it in the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Gpu {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub uuid: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub compute_cap: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub persistence_mode: String,
+}
+
+/// Why a server was not ready. Its texts are of the log; secrets in them are blacked out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Failure {
+    /// The first process that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+    /// The exception of that process, else its first line with an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The number of that line in the log, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The last line of the log.
+    pub last_line: String,
+}
+
+/// The log itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LogFacts {
+    /// Lines that are not empty.
+    pub lines: u64,
+    /// Lines that were longer than [`crate::MAX_LINE`], of which the rest was not read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut_lines: u64,
+    /// Starts before the one that is described.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub earlier_starts: u64,
+    /// What a person should know of how the log was read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Startup {
+    /// The memory of the model divided by the time of its load, in GiB/s.
+    pub fn transfer_rate(&self) -> Option<f64> {
+        let (size, seconds) = (self.figures.get(&Figure::ModelSizeGib)?, self.figures.get(&Figure::ModelLoadSeconds)?);
+        (*seconds > 0.0).then(|| size / seconds)
+    }
+
+    pub fn step(&self, name: StepName) -> Option<&Step> {
+        self.steps.iter().find(|it| it.name == name)
+    }
+}

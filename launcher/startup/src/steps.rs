@@ -1,0 +1,226 @@
+//! Steps of a start: which lines bound them, and how long they took.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::startup::{Process, Step};
+
+/// The ends that a step may have, from the best to the last.
+const RANKS: usize = 2;
+
+/// A step, in the order of a start. The names are those of llm-d-benchmark's nop, and two of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum StepName {
+    #[serde(rename = "Detect Platform")]
+    DetectPlatform,
+    #[serde(rename = "LLM Imports")]
+    LlmImports,
+    #[serde(rename = "Get Model Info")]
+    GetModelInfo,
+    #[serde(rename = "Worker Initialization")]
+    WorkerInitialization,
+    #[serde(rename = "Model Loading")]
+    ModelLoading,
+    #[serde(rename = "Pytorch Compilation")]
+    PytorchCompilation,
+    #[serde(rename = "Dynamo")]
+    Dynamo,
+    #[serde(rename = "Inductor")]
+    Inductor,
+    /// Ours: the warm-up of vLLM on a CPU, in which it compiles.
+    #[serde(rename = "Warm-up")]
+    WarmUp,
+    #[serde(rename = "CUDA Graph Capture")]
+    CudaGraphCapture,
+    #[serde(rename = "API Server Starts")]
+    ApiServerStarts,
+}
+
+impl StepName {
+    pub const ALL: [StepName; 11] = [
+        StepName::DetectPlatform,
+        StepName::LlmImports,
+        StepName::GetModelInfo,
+        StepName::WorkerInitialization,
+        StepName::ModelLoading,
+        StepName::PytorchCompilation,
+        StepName::Dynamo,
+        StepName::Inductor,
+        StepName::WarmUp,
+        StepName::CudaGraphCapture,
+        StepName::ApiServerStarts,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            StepName::DetectPlatform => "Detect Platform",
+            StepName::LlmImports => "LLM Imports",
+            StepName::GetModelInfo => "Get Model Info",
+            StepName::WorkerInitialization => "Worker Initialization",
+            StepName::ModelLoading => "Model Loading",
+            StepName::PytorchCompilation => "Pytorch Compilation",
+            StepName::Dynamo => "Dynamo",
+            StepName::Inductor => "Inductor",
+            StepName::WarmUp => "Warm-up",
+            StepName::CudaGraphCapture => "CUDA Graph Capture",
+            StepName::ApiServerStarts => "API Server Starts",
+        }
+    }
+
+    /// The step that it is a part of.
+    pub fn within(self) -> Option<StepName> {
+        matches!(self, StepName::Dynamo | StepName::Inductor).then_some(StepName::PytorchCompilation)
+    }
+}
+
+/// A line that bounds a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    /// The number of the line.
+    pub line: u64,
+    /// `None`: the line has no time, and no line of its process after it had one yet.
+    pub at: Option<Timestamp>,
+}
+
+impl Mark {
+    fn date(&mut self, at: Timestamp) {
+        self.at.get_or_insert(at);
+    }
+}
+
+/// The bounds of a step in a process.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bounds {
+    start: Option<Mark>,
+    ends: [Option<Mark>; RANKS],
+}
+
+impl Bounds {
+    /// The best end.
+    fn end(&self) -> Option<Mark> {
+        self.ends.iter().flatten().next().copied()
+    }
+}
+
+/// The bounds of all steps in one process.
+#[derive(Clone, Debug)]
+pub(crate) struct ProcessSteps {
+    pub process: Option<Process>,
+    bounds: [Bounds; StepName::ALL.len()],
+    /// Whether a mark waits for the next line with a time.
+    is_undated: bool,
+}
+
+impl ProcessSteps {
+    pub fn new(process: Option<Process>) -> Self {
+        ProcessSteps { process, bounds: [Bounds::default(); StepName::ALL.len()], is_undated: false }
+    }
+
+    /// The same with the steps alone that come before a server prints its arguments.
+    pub fn before_begin(mut self) -> Self {
+        for step in
+            StepName::ALL.into_iter().filter(|it| !matches!(it, StepName::DetectPlatform | StepName::LlmImports))
+        {
+            self.bounds[step as usize] = Bounds::default();
+        }
+        self
+    }
+
+    /// The first start counts, and clears an end before it.
+    pub fn start(&mut self, step: StepName, mark: Mark) {
+        let bounds = &mut self.bounds[step as usize];
+        if bounds.start.is_none() {
+            *bounds = Bounds { start: Some(mark), ends: [None; RANKS] };
+            self.is_undated |= mark.at.is_none();
+        }
+    }
+
+    /// The first end counts.
+    pub fn end(&mut self, step: StepName, rank: u8, mark: Mark) {
+        let end = self.bounds[step as usize].ends.get_mut(usize::from(rank)).filter(|it| it.is_none());
+        if let Some(end) = end {
+            *end = Some(mark);
+            self.is_undated |= mark.at.is_none();
+        }
+    }
+
+    /// A line of the process has this time: so have the marks before it that have none.
+    pub fn date(&mut self, at: Timestamp) {
+        if !self.is_undated {
+            return;
+        }
+        self.is_undated = false;
+        for bounds in &mut self.bounds {
+            bounds.start.iter_mut().chain(bounds.ends.iter_mut().flatten()).for_each(|it| it.date(at));
+        }
+    }
+}
+
+/// The steps that have both bounds.
+pub(crate) fn steps(processes: &[ProcessSteps]) -> Vec<Step> {
+    StepName::ALL
+        .into_iter()
+        .filter_map(|name| within_a_process(name, processes).or_else(|| across(name, processes)))
+        .collect()
+}
+
+/// The step of the process that ended it last: the start waits for the slowest. Of several such the longest.
+fn within_a_process(name: StepName, processes: &[ProcessSteps]) -> Option<Step> {
+    let timed = |it: &ProcessSteps| {
+        let bounds = it.bounds[name as usize];
+        let (started, ended) = (bounds.start?.at?, bounds.end()?.at?);
+        (started <= ended).then(|| (ended, started, it.process.clone()))
+    };
+    let all: Vec<_> = processes.iter().filter_map(timed).collect();
+    let count = u32::try_from(all.len()).unwrap_or(u32::MAX);
+    // `max_by` takes the last of equals, and the first process is wanted.
+    let (ended, started, process) =
+        all.into_iter().rev().max_by(|one, other| one.0.cmp(&other.0).then(other.1.cmp(&one.1)))?;
+    Some(Step { name, process, ended_by: None, processes: count, started, seconds: seconds(started, ended) })
+}
+
+/// The step that one process began and another one ended.
+fn across(name: StepName, processes: &[ProcessSteps]) -> Option<Step> {
+    let starts = processes.iter().filter_map(|it| Some((it.bounds[name as usize].start?, it)));
+    let (start, began) = starts.min_by_key(|it| it.0.line)?;
+    let started = start.at?;
+    let ends = processes.iter().filter_map(|it| {
+        let end = it.bounds[name as usize].end().filter(|end| end.line > start.line)?;
+        Some((end.at.filter(|at| *at >= started)?, it))
+    });
+    let (ended, by) = ends.reduce(|one, other| if other.0 > one.0 { other } else { one })?;
+    Some(Step {
+        name,
+        process: began.process.clone(),
+        ended_by: by.process.clone(),
+        processes: 1,
+        started,
+        seconds: seconds(started, ended),
+    })
+}
+
+pub(crate) fn seconds(from: Timestamp, to: Timestamp) -> f64 {
+    to.duration_since(from).as_secs_f64()
+}
+
+/// The seconds between two times in which no step was under way.
+pub(crate) fn uncategorized(steps: &[Step], from: Timestamp, to: Timestamp) -> f64 {
+    let mut spans: Vec<(f64, f64)> = steps
+        .iter()
+        .map(|it| {
+            let begin = seconds(from, it.started);
+            (begin, begin + it.seconds)
+        })
+        .collect();
+    spans.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let all = seconds(from, to);
+    let (mut reached, mut free) = (0.0, 0.0);
+    for (begin, end) in spans {
+        let (begin, end) = (begin.clamp(0.0, all), end.clamp(0.0, all));
+        if begin > reached {
+            free += begin - reached;
+        }
+        reached = end.max(reached);
+    }
+    free + (all - reached).max(0.0)
+}

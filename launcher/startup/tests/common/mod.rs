@@ -1,0 +1,32 @@
+//! The logs of the tests.
+
+use std::{fs, path::PathBuf};
+
+use jiff::{Zoned, civil::date, tz::TimeZone};
+use startup::{Startup, read_bytes};
+
+pub fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+/// The end of a day in 2026, in UTC: all logs but the one of New Year's Eve are of that year.
+pub fn reference(log: &str) -> Zoned {
+    let day = if log.contains("new-year") { date(2027, 1, 1) } else { date(2026, 12, 1) };
+    day.to_zoned(TimeZone::UTC).unwrap()
+}
+
+/// The names of all logs, without `.log`.
+pub fn names() -> Vec<String> {
+    let files = fs::read_dir(folder().join("logs")).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = files.filter_map(|it| it.strip_suffix(".log").map(str::to_owned)).collect();
+    names.sort();
+    names
+}
+
+pub fn bytes(name: &str) -> Vec<u8> {
+    fs::read(folder().join("logs").join(format!("{name}.log"))).unwrap()
+}
+
+pub fn read(name: &str) -> Startup {
+    read_bytes(&bytes(name), &reference(name))
+}
