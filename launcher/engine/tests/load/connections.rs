@@ -39,6 +39,12 @@ async fn until(server: DuplexStream, serve: impl Fn(Request<Incoming>) -> bool) 
     let _ = http1::Builder::new().serve_connection(TokioIo::new(server), service).await;
 }
 
+/// Serves some requests of a connection, and closes it at the next one without an answer.
+fn closes_after(answers: u64, server: DuplexStream) {
+    let answered = AtomicU64::new(0);
+    tokio::spawn(until(server, move |_| answered.fetch_add(1, Ordering::Relaxed) < answers));
+}
+
 #[tokio::test(start_paused = true)]
 async fn connections_are_kept_for_the_next_request() {
     let connections = Arc::new(AtomicU64::new(0));
@@ -76,10 +82,7 @@ async fn a_connection_that_the_server_closed_is_replaced() {
 async fn more_resends_than_keep_alive_explains_are_failures() {
     // Each connection answers ten requests and closes at the next without a byte: most kept connections answer, so that one exchange in
     // eleven fails.
-    let target = in_process(move |server| {
-        let answered = AtomicU64::new(0);
-        tokio::spawn(until(server, move |_| answered.fetch_add(1, Ordering::Relaxed) < 10));
-    });
+    let target = in_process(|server| closes_after(10, server));
     let result = issue(&workload(vec![closed(1, 1_000), closed(1, 100)], 1), &target).await;
     // One in a hundred requests of a stage may be sent again, or three.
     for (stage, requests, resent) in [(0, 1_000, 10), (1, 100, 3)] {
@@ -100,8 +103,7 @@ async fn a_server_that_keeps_no_connection_gets_a_new_one_for_each_request() {
     let count = Arc::clone(&connections);
     let target = in_process(move |server| {
         count.fetch_add(1, Ordering::Relaxed);
-        let answered = AtomicU64::new(0);
-        tokio::spawn(until(server, move |_| answered.fetch_add(1, Ordering::Relaxed) == 0));
+        closes_after(1, server);
     });
     let result = issue(&workload(vec![closed(1, 1_000), closed(1, 20)], 1), &target).await;
     // The first request finds a connection that was opened for it. Keep-alive explains three of the next; with the fourth it is clear.
@@ -116,10 +118,7 @@ async fn a_server_that_keeps_no_connection_gets_a_new_one_for_each_request() {
 #[tokio::test(start_paused = true)]
 async fn all_requests_on_kept_connections_are_sent_again_when_the_server_keeps_none() {
     // Sixteen connections close at their second request, before the first of these could show it.
-    let target = in_process(move |server| {
-        let answered = AtomicU64::new(0);
-        tokio::spawn(until(server, move |_| answered.fetch_add(1, Ordering::Relaxed) == 0));
-    });
+    let target = in_process(|server| closes_after(1, server));
     let result = issue(&workload(vec![closed(16, 100)], 1), &target).await;
     let tally = &result.recorder.stages[0];
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 100)]);
@@ -133,8 +132,7 @@ async fn a_new_connection_that_closes_is_a_failure_where_none_is_kept() {
     let connections = Arc::new(AtomicU64::new(0));
     let target = in_process(move |server| {
         let fails = connections.fetch_add(1, Ordering::Relaxed) % 5 == 4;
-        let answered = AtomicU64::new(u64::from(fails));
-        tokio::spawn(until(server, move |_| answered.fetch_add(1, Ordering::Relaxed) == 0));
+        closes_after(u64::from(!fails), server);
     });
     let result = issue(&workload(vec![closed(1, 100)], 1), &target).await;
     let tally = &result.recorder.stages[0];

@@ -83,34 +83,11 @@ impl<'de> Deserialize<'de> for Length {
                 Ok(Length(Some(length)))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Length, A::Error> {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Length(None))
-            }
-
-            fn visit_unit<E>(self) -> Result<Length, E> {
-                Ok(Length(None))
-            }
-
-            fn visit_bool<E>(self, _: bool) -> Result<Length, E> {
-                Ok(Length(None))
-            }
-
-            fn visit_u64<E>(self, _: u64) -> Result<Length, E> {
-                Ok(Length(None))
-            }
-
-            fn visit_i64<E>(self, _: i64) -> Result<Length, E> {
-                Ok(Length(None))
-            }
-
-            fn visit_f64<E>(self, _: f64) -> Result<Length, E> {
-                Ok(Length(None))
-            }
-
             fn visit_str<E>(self, _: &str) -> Result<Length, E> {
                 Ok(Length(None))
             }
+
+            pass_over!(Length(None), but_lists);
         }
         deserializer.deserialize_any(List)
     }
@@ -142,5 +119,17 @@ mod tests {
         assert_eq!(whole_choices(json.as_bytes()).unwrap(), expected);
         assert_eq!(whole_choices(b"{}").unwrap(), []);
         whole_choices(br#"{"choices":[{"token_ids":[-1]}]}"#).unwrap_err();
+    }
+
+    #[test]
+    fn only_a_list_of_prompt_ids_has_a_length() {
+        let length = |ids: &str| {
+            let json = format!(r#"{{"choices":[{{"text":"a","prompt_token_ids":{ids}}}]}}"#);
+            whole_choices(json.as_bytes()).unwrap()[0].prompt_tokens
+        };
+        assert_eq!((length("[]"), length(r#"[1,"b",[2],null]"#)), (Some(0), Some(4)));
+        for other in [r#"{"a":[1]}"#, "7", "-7", "1.5", "true", r#""1""#, "null"] {
+            assert_eq!(length(other), None, "{other}");
+        }
     }
 }

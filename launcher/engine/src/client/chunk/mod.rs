@@ -16,6 +16,18 @@ use super::lenient_json::parse;
 /// Visits values of all types that are not expected, with this result.
 macro_rules! pass_over {
     ($as:expr) => {
+        pass_over!($as, numbers);
+        pass_over!($as, but_numbers);
+    };
+    ($as:expr, but_numbers) => {
+        pass_over!($as, lists);
+        pass_over!($as, the_rest);
+    };
+    ($as:expr, but_lists) => {
+        pass_over!($as, numbers);
+        pass_over!($as, the_rest);
+    };
+    ($as:expr, numbers) => {
         fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
             Ok($as)
         }
@@ -23,10 +35,14 @@ macro_rules! pass_over {
         fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
             Ok($as)
         }
-
-        pass_over!($as, but_numbers);
     };
-    ($as:expr, but_numbers) => {
+    ($as:expr, lists) => {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            Ok($as)
+        }
+    };
+    ($as:expr, the_rest) => {
         fn visit_unit<E>(self) -> Result<Self::Value, E> {
             Ok($as)
         }
@@ -36,11 +52,6 @@ macro_rules! pass_over {
         }
 
         fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-            Ok($as)
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-            while list.next_element::<IgnoredAny>()?.is_some() {}
             Ok($as)
         }
 
