@@ -115,23 +115,10 @@ fn requests(found: &Description, file: &Path) -> Option<String> {
     let mut yaml = String::from("requests:\n  dataSet:\n");
     let _ = writeln!(yaml, "    file: {}", quoted(&file.to_string_lossy()));
     if DataSetFormat::from_path(file) != Some(found.format) {
-        let _ = writeln!(yaml, "    format: {}", keyword(found.format));
+        let _ = writeln!(yaml, "    format: {}", found.format.word());
     }
     let _ = writeln!(yaml, "    row: {row}\n    output: {output}");
     Some(yaml)
-}
-
-/// The word of a profile for a format.
-fn keyword(format: DataSetFormat) -> &'static str {
-    match format {
-        DataSetFormat::Json => "json",
-        DataSetFormat::Jsonl => "jsonl",
-        DataSetFormat::Csv => "csv",
-        DataSetFormat::Parquet => "parquet",
-        DataSetFormat::Text => "text",
-        DataSetFormat::Pickle => "pickle",
-        DataSetFormat::Npy => "npy",
-    }
 }
 
 /// A word as YAML has it: in quotes where it might be something else.
@@ -203,7 +190,7 @@ fn lengths_row(lengths: Option<Lengths>) -> Vec<String> {
 }
 
 fn text(found: &Description, fits: &[Fit], requests: Option<&str>, counted_in: &str, file: &Path) -> String {
-    let mut text = format!("{}: {}, {} rows\n", file.display(), keyword(found.format), found.rows);
+    let mut text = format!("{}: {}, {} rows\n", file.display(), found.format.word(), found.rows);
     if let (Some(bytes), Some(sha256)) = (found.file.bytes, &found.file.sha256) {
         let _ = writeln!(text, "{bytes} bytes, SHA-256 {sha256}");
     }

@@ -234,6 +234,30 @@ pub enum DataSetFormat {
 }
 
 impl DataSetFormat {
+    /// Every format.
+    pub const ALL: [DataSetFormat; 7] = [
+        DataSetFormat::Json,
+        DataSetFormat::Jsonl,
+        DataSetFormat::Csv,
+        DataSetFormat::Parquet,
+        DataSetFormat::Text,
+        DataSetFormat::Pickle,
+        DataSetFormat::Npy,
+    ];
+
+    /// The word of a profile for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            DataSetFormat::Json => "json",
+            DataSetFormat::Jsonl => "jsonl",
+            DataSetFormat::Csv => "csv",
+            DataSetFormat::Parquet => "parquet",
+            DataSetFormat::Text => "text",
+            DataSetFormat::Pickle => "pickle",
+            DataSetFormat::Npy => "npy",
+        }
+    }
+
     /// The format by the extension of a file, in upper or lower case, without `.gz`, `.bz2`, `.xz`, `.zst` and `.zip`; `None` for an unknown one.
     pub fn from_path(path: &Path) -> Option<DataSetFormat> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {

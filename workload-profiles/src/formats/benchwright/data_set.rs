@@ -56,15 +56,7 @@ pub(super) fn read(section: Section) -> Option<RequestSource> {
 
 /// The format, by default that of the name.
 fn format(section: &Section, name: Option<String>) -> Option<DataSetFormat> {
-    let formats = [
-        ("json", DataSetFormat::Json),
-        ("jsonl", DataSetFormat::Jsonl),
-        ("csv", DataSetFormat::Csv),
-        ("parquet", DataSetFormat::Parquet),
-        ("text", DataSetFormat::Text),
-        ("pickle", DataSetFormat::Pickle),
-        ("npy", DataSetFormat::Npy),
-    ];
+    let formats = DataSetFormat::ALL.map(|it| (it.word(), it));
     let by_name = name.as_ref().and_then(|it| DataSetFormat::from_path(Path::new(it)));
     if by_name.is_none() && name.is_some() {
         section.require(

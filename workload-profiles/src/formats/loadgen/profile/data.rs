@@ -104,14 +104,8 @@ fn qsl(root: &Section, benchmark: Option<&str>) -> Option<Qsl> {
 fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64) -> Option<DataSet> {
     section.require("path", "write where the launcher finds the samples, such as a .json or a .pkl file");
     let path = section.text("path").map(PathBuf::from);
-    let formats = [
-        ("json", DataSetFormat::Json),
-        ("jsonl", DataSetFormat::Jsonl),
-        ("csv", DataSetFormat::Csv),
-        ("parquet", DataSetFormat::Parquet),
-        ("pickle", DataSetFormat::Pickle),
-        ("npy", DataSetFormat::Npy),
-    ];
+    let formats = DataSetFormat::ALL.into_iter().filter(|it| *it != DataSetFormat::Text);
+    let formats: Vec<(&str, DataSetFormat)> = formats.map(|it| (it.word(), it)).collect();
     let written = section.value("format").is_some();
     let format = section.choice("format", &formats).or_else(|| DataSetFormat::from_path(path.as_deref()?));
     if let (Some(path), None, false) = (&path, format, written) {

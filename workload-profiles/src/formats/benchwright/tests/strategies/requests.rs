@@ -79,15 +79,7 @@ fn some_conversations() -> BoxedStrategy<RequestSource> {
 }
 
 fn some_data_set() -> BoxedStrategy<RequestSource> {
-    let formats = [
-        DataSetFormat::Json,
-        DataSetFormat::Jsonl,
-        DataSetFormat::Csv,
-        DataSetFormat::Parquet,
-        DataSetFormat::Text,
-        DataSetFormat::Pickle,
-        DataSetFormat::Npy,
-    ];
+    let formats = DataSetFormat::ALL;
     let forms = select(vec![PromptForm::Text, PromptForm::TokenIds, PromptForm::Messages]);
     let uses = [
         ConversationUse::FirstTurn,
