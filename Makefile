@@ -90,7 +90,7 @@ fuzz: prepare ## Draw a million random BenchmarkRuns, and read each; prints what
 offline-batching: prepare ## Compare static with dynamic batching in Offline, on the simulator with a paused clock; prints the tables of docs/loadgen.md
 	@cargo run --quiet --locked -p engine --example offline_batching
 
-bench-data: prepare ## Measure the memory and the time of reading a data set of 700 MB; prints two lines
+bench-data: prepare ## Measure the memory and the time of reading a data set of 700 MB; prints three lines
 	@$(release_build) -p engine --example read_data_set
 	@$(release)/examples/read_data_set 700
 
