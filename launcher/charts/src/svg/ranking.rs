@@ -1,4 +1,4 @@
-//! Shares with names as bars from left to right, a line each, in the order in which they are given.
+//! Values with names as bars from left to right, a line each, in the order in which they are given.
 
 use super::{
     Px, Style,
@@ -9,7 +9,11 @@ use super::{
     paint::Paint,
     text,
 };
-use crate::figure::Tone;
+use crate::{
+    figure::{Scale, Tone},
+    scale::Domain,
+    ticks,
+};
 
 /// Bars with names, in groups that have a colour each. Names may have any characters.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,9 +23,11 @@ pub struct Ranking {
     pub title: String,
     /// What the drawing shows, from what: a sentence or two.
     pub caption: String,
+    /// The unit of the values, as that of an axis. Shares have an axis from 0 to 1, others one from 0 to the greatest value.
+    pub unit: String,
     /// The names of the groups.
     pub groups: Vec<String>,
-    /// From top to bottom.
+    /// From top to bottom. A bar without a name belongs to the one above it; where there are such, each name has some room above it.
     pub bars: Vec<Ranked>,
     /// A line across all bars, with its name.
     pub line: Option<(f64, String)>,
@@ -33,8 +39,8 @@ pub struct Ranked {
     pub name: String,
     /// The index of its group.
     pub group: usize,
-    /// From 0 to 1; a value that is not finite has no bar.
-    pub share: f64,
+    /// A value that is not finite, or not above zero, has no bar.
+    pub value: f64,
     /// What stands at its end, such as the value in words.
     pub note: String,
 }
@@ -45,8 +51,12 @@ const BAR: f64 = 11.0;
 const LINE: f64 = 16.0;
 const TITLE_LINE: f64 = 20.0;
 const CAPTION_LINE: f64 = 14.0;
-/// The labels of the axis are this far apart.
+/// The room above a name where bars without names are below others.
+const GAP: f64 = 8.0;
+/// The labels of an axis of shares are this far apart.
 const STEPS: u32 = 4;
+/// The most labels of another axis.
+const MOST_LABELS: usize = 6;
 /// The most of the width that the names take.
 const MOST_NAMES: f64 = 0.4;
 
@@ -67,7 +77,8 @@ pub fn draw_ranking(ranking: &Ranking, width: f64) -> String {
     let legend_top = PAD + title.len() as f64 * TITLE_LINE + 4.0;
     // Above the bars stands the name of the line.
     let top = legend_top + placed.height + 24.0;
-    let bottom = top + ranking.bars.len() as f64 * LINE + 4.0;
+    let places = places(&ranking.bars);
+    let bottom = top + places.last().map_or(0.0, |it| it + LINE) + 4.0;
     let height = bottom + 26.0 + caption.len() as f64 * CAPTION_LINE + PAD;
 
     let widest = |texts: &mut dyn Iterator<Item = &String>| {
@@ -76,7 +87,8 @@ pub fn draw_ranking(ranking: &Ranking, width: f64) -> String {
     let names = widest(&mut ranking.bars.iter().map(|it| &it.name));
     let notes = widest(&mut ranking.bars.iter().map(|it| &it.note));
     let (left, right) = (PAD + names + 8.0, (width - PAD - notes - 8.0).max(PAD + names + 40.0));
-    let x = |share: f64| left + share.clamp(0.0, 1.0) * (right - left);
+    let (high, labels) = axis(ranking);
+    let x = |value: f64| left + (value / high).clamp(0.0, 1.0) * (right - left);
 
     let id = element_id(&ranking.id);
     let (px_width, px_height) = (Px(width), Px(height));
@@ -92,32 +104,30 @@ pub fn draw_ranking(ranking: &Ranking, width: f64) -> String {
         canvas.text(PAD, y, Anchor::Start, &Font { bold: true, ..font(TITLE, paint.text()) }, line);
     }
     legend::draw(&mut canvas, paint, (PAD, legend_top), &groups, &placed);
-    for step in 0..=STEPS {
-        let share = f64::from(step) / f64::from(STEPS);
-        canvas.line((x(share), top), (x(share), bottom), if step == 0 { paint.axis() } else { paint.grid() }, "");
-        let label = format!("{} %", 100 * step / STEPS);
-        canvas.text(x(share), bottom + 14.0, Anchor::Middle, &font(SMALL, paint.muted()), &label);
+    for (step, (value, label)) in labels.iter().enumerate() {
+        canvas.line((x(*value), top), (x(*value), bottom), if step == 0 { paint.axis() } else { paint.grid() }, "");
+        canvas.text(x(*value), bottom + 14.0, Anchor::Middle, &font(SMALL, paint.muted()), label);
     }
     for (group, _) in ranking.groups.iter().enumerate() {
         let mut path = Path::default();
-        let has_bar = |it: &Ranked| it.group == group && it.share.is_finite() && it.share > 0.0;
+        let has_bar = |it: &Ranked| it.group == group && it.value.is_finite() && it.value > 0.0;
         for (place, bar) in ranking.bars.iter().enumerate().filter(|(_, it)| has_bar(it)) {
-            let y = top + 4.0 + place as f64 * LINE;
-            path.rectangle((left, y), (x(bar.share), y + BAR));
+            let y = top + 4.0 + places[place];
+            path.rectangle((left, y), (x(bar.value), y + BAR));
         }
         if !path.is_empty() {
             let fill = paint.tone(Tone::Category(group));
             canvas.put(format_args!(r#"<path d="{}" fill="{fill}"/>"#, path.d));
         }
     }
-    if let Some((share, name)) = ranking.line.as_ref().filter(|it| it.0.is_finite()) {
+    if let Some((value, name)) = ranking.line.as_ref().filter(|it| it.0.is_finite()) {
         let rest = r#" stroke-width="1.5" stroke-dasharray="4 4""#;
-        canvas.line((x(*share), top - 14.0), (x(*share), bottom), paint.text(), rest);
-        let (anchor, at) = if *share > 0.5 { (Anchor::End, -5.0) } else { (Anchor::Start, 5.0) };
-        canvas.text(x(*share) + at, top - 6.0, anchor, &font(SMALL, paint.text()), name);
+        canvas.line((x(*value), top - 14.0), (x(*value), bottom), paint.text(), rest);
+        let (anchor, at) = if *value > high / 2.0 { (Anchor::End, -5.0) } else { (Anchor::Start, 5.0) };
+        canvas.text(x(*value) + at, top - 6.0, anchor, &font(SMALL, paint.text()), name);
     }
     for (place, bar) in ranking.bars.iter().enumerate() {
-        let y = top + 4.0 + place as f64 * LINE + BAR - 1.5;
+        let y = top + 4.0 + places[place] + BAR - 1.5;
         canvas.text(left - 8.0, y, Anchor::End, &font(TEXT, paint.text()), &text::fitted(&bar.name, TEXT, names + 0.1));
         let note = text::fitted(&bar.note, SMALL, notes + 0.1);
         canvas.text(right + 8.0, y, Anchor::Start, &font(SMALL, paint.muted()), &note);
@@ -128,6 +138,35 @@ pub fn draw_ranking(ranking: &Ranking, width: f64) -> String {
     }
     canvas.put(format_args!("</svg>"));
     canvas.finish()
+}
+
+/// Where each bar begins, below the first one.
+fn places(bars: &[Ranked]) -> Vec<f64> {
+    let is_grouped = bars.iter().any(|it| it.name.is_empty());
+    let mut next = 0.0;
+    let place = |(index, bar): (usize, &Ranked)| {
+        if is_grouped && index > 0 && !bar.name.is_empty() {
+            next += GAP;
+        }
+        let place = next;
+        next += LINE;
+        place
+    };
+    bars.iter().enumerate().map(place).collect()
+}
+
+/// The value at the right end, which is above zero, and the labels.
+fn axis(ranking: &Ranking) -> (f64, Vec<(f64, String)>) {
+    if ranking.unit == "share" {
+        let label = |step| (f64::from(step) / f64::from(STEPS), format!("{} %", 100 * step / STEPS));
+        return (1.0, (0..=STEPS).map(label).collect());
+    }
+    let values = ranking.bars.iter().map(|it| it.value).filter(|it| *it >= 0.0);
+    let domain = Domain::of(Scale::Linear, values.chain([0.0]));
+    let domain = ticks::rounded(domain, &ranking.unit, MOST_LABELS, &[0.0]);
+    let ticks = ticks::ticks(domain, &ranking.unit, MOST_LABELS);
+    let label = |(value, label): (f64, String)| (value, format!("{label} {}", ticks.unit).trim_end().to_owned());
+    (domain.high, ticks.labels.into_iter().map(label).collect())
 }
 
 /// The drawing in words, for who cannot see it.
@@ -149,13 +188,14 @@ mod tests {
         let bar = |(index, share): (usize, &f64)| Ranked {
             name: format!("subject <{index}>"),
             group: index % 2,
-            share: *share,
+            value: *share,
             note: format!("{share}"),
         };
         Ranking {
             id: "ranking".into(),
             title: "Title".into(),
             caption: "Caption.".into(),
+            unit: "share".into(),
             groups: vec!["STEM".into(), "Other".into()],
             bars: shares.iter().enumerate().map(bar).collect(),
             line: Some((0.5, "overall 50 %".into())),
@@ -180,10 +220,23 @@ mod tests {
     }
 
     #[test]
+    fn bars_in_seconds_have_an_axis_to_the_greatest_of_them() {
+        let seconds = Ranking { unit: "s".into(), ..ranking(&[70.0, 61.0, 15.0]) };
+        let svg = draw_ranking(&seconds, 760.0);
+        for label in [">0 s</text>", ">20 s</text>", ">80 s</text>"] {
+            assert!(svg.contains(label), "{svg}");
+        }
+        let mut grouped = seconds.clone();
+        grouped.bars[1].name.clear();
+        assert_eq!(height(&draw_ranking(&grouped, 760.0)) - height(&svg), GAP);
+    }
+
+    #[test]
     fn values_that_are_none_have_no_bar() {
         for share in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let mut none = ranking(&[share]);
             none.bars[0].note = "no value".into();
+            none.unit = if share == 0.0 { "s".into() } else { none.unit };
             let svg = draw_ranking(&none, f64::NAN);
             assert!(!svg.contains("NaN") && !svg.contains("inf") && !svg.contains("Z\" fill=\"#"), "{svg}");
         }

@@ -310,7 +310,7 @@ impl Scores {
             Ranked {
                 name: name.replace('_', " "),
                 group: Domain::ALL.iter().position(|it| *it == domain).unwrap_or_default(),
-                share: counts.accuracy(),
+                value: counts.accuracy(),
                 note: format!("{:.1} %, {} of {}", counts.accuracy() * 100.0, counts.correct, counts.total),
             }
         };
@@ -328,6 +328,7 @@ impl Scores {
                 overall.total,
                 self.how()
             ),
+            unit: "share".to_owned(),
             groups: Domain::ALL.iter().map(group).collect(),
             bars: subjects.into_iter().map(bar).collect(),
             line: (overall.total > 0)

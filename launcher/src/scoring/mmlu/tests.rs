@@ -148,7 +148,7 @@ fn the_picture_has_a_bar_a_subject_the_best_first() {
         (0..4).zip(["A", "C", "C", "A"]).map(|(number, text)| kept(0, number, text)).collect();
     let scores = scores(&json!({}), &outputs, &[OK; 4]);
     let ranking = scores.ranking();
-    let bars: Vec<(&str, f64)> = ranking.bars.iter().map(|it| (it.name.as_str(), it.share)).collect();
+    let bars: Vec<(&str, f64)> = ranking.bars.iter().map(|it| (it.name.as_str(), it.value)).collect();
     assert_eq!(bars, [("astronomy", 1.0), ("anatomy", 0.5), ("alchemy", 0.0)]);
     assert_eq!(ranking.groups, ["Humanities", "Other 33.3 %", "STEM 100.0 %", "Social Sciences"]);
     assert_eq!(ranking.bars[0].note, "100.0 %, 1 of 1");
