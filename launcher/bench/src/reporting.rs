@@ -67,6 +67,7 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
         loadgen: None,
         accuracy_files: &[],
         server_metrics: None,
+        startups: &[],
         records: recorder.records.as_ref(),
     };
     report::write_report(&mut folder, &report, None)?;

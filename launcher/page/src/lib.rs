@@ -6,6 +6,7 @@ mod fixture;
 mod frame;
 pub mod panels;
 pub mod run;
+pub mod startup;
 mod table;
 mod text;
 

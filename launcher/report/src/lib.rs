@@ -25,6 +25,7 @@ pub mod requests_parquet;
 pub mod server;
 pub mod space;
 pub mod stages_csv;
+pub mod startup;
 pub mod terminal;
 mod text;
 mod uncertainty;
@@ -45,6 +46,7 @@ pub use folder::{Folder, StorageError, Stored};
 pub use loadgen::{LoadGenConfig, LoadGenReport, LoadGenSummary};
 pub use policy::policy;
 pub use server::{ClientTokens, ServerReport, TokenRange};
+pub use startup::ServerStart;
 pub use text::profile;
 pub use whole_file::{Counted, Written, write_whole};
 
@@ -81,6 +83,8 @@ pub struct Report<'a> {
     pub accuracy_files: &'a [AccuracyFile],
     /// What the servers said of themselves; `None`: no server was asked, or none answered.
     pub server_metrics: Option<&'a ServerReport>,
+    /// How the servers started that the run itself started; empty: it started none.
+    pub startups: &'a [ServerStart],
     /// Each request; `None` where the run does not ask for them.
     pub records: Option<&'a Records>,
 }

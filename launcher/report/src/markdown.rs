@@ -12,6 +12,7 @@ use super::{
     Report, TOOL_VERSION, accuracy, loadgen,
     provenance::{self, TableText},
     server::{table as server_table, tokens},
+    startup,
     text::{
         self, excluded, goals, has_marks, latencies, lengths, number, objective_baseline, objective_figure,
         objective_limit, objective_observed, optional, percentile, rates, time, trust,
@@ -42,6 +43,7 @@ pub fn render(report: &Report<'_>) -> String {
     sureness(report.analysis, &mut page);
     sessions(report.analysis, &mut page);
     servers(report, &mut page);
+    startups(report, &mut page);
     failures(report.analysis, &mut page);
     contamination(report.analysis, &mut page);
     judgement(report, &mut page);
@@ -339,6 +341,18 @@ fn servers(report: &Report<'_>, page: &mut Page) {
     if !server.remarks.is_empty() {
         server.remarks.iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
     }
+}
+
+/// How the servers started that the run itself started.
+fn startups(report: &Report<'_>, page: &mut Page) {
+    if report.startups.is_empty() {
+        return;
+    }
+    page.heading("How the servers started");
+    page.line(
+        "From the logs of the servers; docs/startup.md of Benchwright explains the steps. Steps of different processes may be under way at the same time.\n",
+    );
+    page.line(startup::markdown(&startup::columns(report.startups)).trim_end());
 }
 
 fn sessions(analysis: &Analysis, page: &mut Page) {

@@ -240,6 +240,7 @@ impl Order<'_> {
             loadgen: loadgen.as_ref(),
             accuracy_files: scored.as_ref().map_or(&[], |it| &it.files),
             server_metrics: servers.as_ref(),
+            startups: &[],
             records,
         };
         let server_remarks = servers.as_ref().map(|it| it.remarks.clone()).unwrap_or_default();

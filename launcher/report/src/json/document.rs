@@ -34,7 +34,7 @@ use super::{
     uncertainty::UncertaintyDocument,
     values::{Statistics, millis, times},
 };
-use crate::{Report, TOOL_VERSION, redact::redact};
+use crate::{Report, ServerStart, TOOL_VERSION, redact::redact};
 
 /// `report.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +47,8 @@ pub struct ReportDocument {
     pub model: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerDocument>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub startups: Vec<ServerStart>,
     pub started: Timestamp,
     pub outcome: Outcome,
     pub reasons: Vec<ReasonDocument>,
@@ -107,6 +109,7 @@ impl ReportDocument {
             run: report.run.run.clone(),
             model: analysis.model.clone(),
             server: report.server.map(ServerDocument::new),
+            startups: report.startups.to_vec(),
             started: analysis.started,
             outcome: analysis.verdict.outcome,
             reasons: analysis.verdict.reasons.iter().map(reason).collect(),

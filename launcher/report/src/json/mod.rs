@@ -1,6 +1,7 @@
 //! `report.json`: everything that a run came to, and everything that is needed to run it again. Ours, versioned by `format`.
 //!
-//! A figure that was not measured is absent. Times are milliseconds with their fraction, and say so in their names; every key
+//! A figure that was not measured is absent. Times are milliseconds with their fraction, those of a server's start seconds, and say so in
+//! their names; every key
 //! is explained in `docs/metrics.md`. It holds no prompts, outputs, bodies, credentials, nor the content of the token file.
 //! The same types are written and read, so that what is read and written again has the same bytes.
 

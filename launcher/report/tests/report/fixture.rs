@@ -154,6 +154,7 @@ impl Fixture {
             loadgen: None,
             accuracy_files: &[],
             server_metrics: None,
+            startups: &[],
             records: Some(&analysed.records),
         }
     }

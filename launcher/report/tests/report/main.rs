@@ -12,6 +12,7 @@ mod repeats;
 mod servers;
 mod stages_csv;
 mod standard_report;
+mod startups;
 mod time_series;
 
 use std::{

@@ -8,6 +8,7 @@ mod loadgen;
 mod objectives;
 mod server;
 mod stages;
+mod startups;
 
 use report::json::ReportDocument;
 
@@ -26,6 +27,7 @@ pub(super) fn all(document: &ReportDocument) -> Vec<Table> {
         Some(failures::table(document)),
         server::table(document),
         server::gpus(document),
+        startups::table(document),
         Some(latencies::sureness(document)),
         Some(stages::steady(document)),
         Some(identity::own_part(document)),

@@ -33,6 +33,20 @@ fn the_policy_names_the_style_and_the_script_of_the_page_and_nothing_else() {
 }
 
 #[test]
+fn the_starts_of_servers_are_a_table() {
+    assert!(!page(&full()).contains("How the servers started"));
+    let mut document = full();
+    document["startups"] = json!([{"server": "1", "log": "server/1.log", "startup": {
+        "outcome": "failed", "version": "0.32.0", "engine": "vllm", "readySeconds": 40.0,
+        "failure": {"error": "<script>", "lastLine": "end"}, "log": {"lines": 9}}}]);
+    let page = page(&document);
+    let table = between(&page, "How the servers started", "</section>");
+    for part in ["server 1", "vLLM 0.32.0", "40 s", "server 1: failed: &lt;script&gt;"] {
+        assert!(table.contains(part), "no {part:?} in {table}");
+    }
+}
+
+#[test]
 fn nothing_is_loaded_and_nothing_is_styled_or_run_in_attributes() {
     for document in [older(), full()] {
         let page = page(&document);

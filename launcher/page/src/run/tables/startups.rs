@@ -1,0 +1,24 @@
+//! How the servers started that the run itself started.
+
+use report::{
+    json::ReportDocument,
+    startup::{columns, notes, rows},
+};
+
+use crate::table::Table;
+
+pub(super) fn table(document: &ReportDocument) -> Option<Table> {
+    let columns = columns(&document.startups);
+    let rows = rows(&columns).into_iter().map(|(name, cells)| std::iter::once(name).chain(cells).collect());
+    (!columns.is_empty()).then(|| {
+        Table::new(
+            "startups",
+            "How the servers started",
+            "From the logs of the servers. Steps of different processes may be under way at the same time.",
+        )
+        .texts(["Part"])
+        .numbers(columns.iter().map(|it| it.name.as_str()))
+        .rows(rows)
+        .remarks(notes(&columns))
+    })
+}

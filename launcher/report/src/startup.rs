@@ -1,0 +1,345 @@
+//! How servers started, as people read it: a column for each log, or for each group of them. The rows are of one table: in Markdown, on a
+//! terminal and on a page.
+
+use std::fmt::Write as _;
+
+use crds::wording::one_line;
+use serde::{Deserialize, Serialize};
+use startup::{Figure, Outcome, SleepWakeKind, Startup, StepName, Unit};
+
+use crate::{
+    markdown::cell,
+    terminal::{add_row, fitted, new_table},
+};
+
+/// Columns with longer names have letters in a table, and their names above it.
+const LONGEST_NAME: usize = 16;
+
+/// The start of a server that the run itself started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ServerStart {
+    /// The name of the server, such as `1`.
+    pub server: String,
+    /// Its log, as a path within the results folder.
+    pub log: String,
+    /// From the launch of its process until it answered, on the launcher's clock, in seconds. Absent: it never did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_ready_seconds: Option<f64>,
+    pub startup: Startup,
+}
+
+/// A column: the starts that it holds, of which there is one at least.
+#[derive(Clone, Debug)]
+pub struct Column<'a> {
+    pub name: String,
+    pub starts: Vec<Start<'a>>,
+}
+
+/// A start, and what the launcher observed of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    pub startup: &'a Startup,
+    /// As in [`ServerStart`].
+    pub observed_ready_seconds: Option<f64>,
+}
+
+/// A row: its name, and a cell for each column.
+pub type Row = (String, Vec<String>);
+
+/// Seconds of a part of a start, of which a bar may be drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    pub name: String,
+    /// Whether it is a part of the one before it.
+    pub is_nested: bool,
+    /// The mean of each column; `None`: no start of it has the part.
+    pub seconds: Vec<Option<f64>>,
+    /// The same with what they spread over, in words.
+    pub texts: Vec<String>,
+}
+
+/// A column for each server of a run.
+pub fn columns(starts: &[ServerStart]) -> Vec<Column<'_>> {
+    starts
+        .iter()
+        .map(|it| Column {
+            name: format!("server {}", it.server),
+            starts: vec![Start { startup: &it.startup, observed_ready_seconds: it.observed_ready_seconds }],
+        })
+        .collect()
+}
+
+/// The time until a server was ready, and its steps: those that a start of any column has.
+pub fn parts(columns: &[Column<'_>]) -> Vec<Part> {
+    let part = |name: &str, is_nested: bool, of: &dyn Fn(&Start<'_>) -> Option<f64>| {
+        let found: Vec<Vec<f64>> = columns.iter().map(|it| it.starts.iter().filter_map(of).collect()).collect();
+        let texts = columns.iter().zip(&found).map(|(column, it)| spread(it, column.starts.len(), Unit::Seconds));
+        Part {
+            name: name.to_owned(),
+            is_nested,
+            seconds: found.iter().map(|it| mean(it)).collect(),
+            texts: texts.collect(),
+        }
+    };
+    let mut parts = vec![
+        part("launch to ready", false, &|it| it.observed_ready_seconds),
+        part("start to ready", false, &|it| it.startup.ready_seconds),
+    ];
+    let step = |name: StepName| {
+        part(name.name(), name.within().is_some(), &move |it| it.startup.step(name).map(|it| it.seconds))
+    };
+    parts.extend(StepName::ALL.into_iter().map(step));
+    parts.push(part("no step", false, &|it| it.startup.uncategorized_seconds));
+    parts.retain(|it| it.seconds.iter().any(Option::is_some));
+    parts
+}
+
+/// All rows: what was started, its parts, and what the engine printed.
+pub fn rows(columns: &[Column<'_>]) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut texts = |name: &str, of: &dyn Fn(&Startup) -> Option<String>| {
+        let cells: Vec<String> = columns.iter().map(|it| distinct(it, of)).collect();
+        if cells.iter().any(|it| !it.is_empty()) {
+            rows.push((name.to_owned(), cells));
+        }
+    };
+    texts("outcome", &|it| Some(it.outcome.name().to_owned()));
+    texts("engine", &|it| {
+        Some(format!("{} {}", it.engine?.name(), it.version.as_deref().unwrap_or_default()).trim_end().to_owned())
+    });
+    texts("model", &|it| it.model.clone());
+    texts("load format", &|it| it.load_format.clone());
+    let name = |it: &Part| if it.is_nested { format!("- {}", it.name) } else { it.name.clone() };
+    rows.extend(parts(columns).into_iter().map(|it| (name(&it), it.texts)));
+    let mut numbers = |name: String, unit: Unit, of: &dyn Fn(&Startup) -> Option<f64>| {
+        let cell = |it: &Column<'_>| {
+            let found: Vec<f64> = it.starts.iter().filter_map(|it| of(it.startup)).collect();
+            spread(&found, it.starts.len(), unit)
+        };
+        let cells: Vec<String> = columns.iter().map(cell).collect();
+        if cells.iter().any(|it| !it.is_empty()) {
+            rows.push((name, cells));
+        }
+    };
+    for figure in Figure::ALL {
+        numbers(format!("printed: {}", figure.name()), figure.unit(), &|it| it.figures.get(&figure).copied());
+    }
+    numbers("load rate, GiB/s".to_owned(), Unit::Tokens, &Startup::transfer_rate);
+    for kind in [SleepWakeKind::Sleep, SleepWakeKind::Wake] {
+        let of = |it: &Startup| {
+            let found: Vec<f64> = it.sleep_wake.iter().filter(|it| it.kind == kind).map(|it| it.seconds).collect();
+            mean(&found)
+        };
+        numbers(format!("printed: {}", kind.name()), Unit::Seconds, &of);
+    }
+    rows
+}
+
+/// What a person should know: why a start failed, what bounds a step, how a log was read.
+pub fn notes(columns: &[Column<'_>]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for column in columns {
+        for Start { startup, .. } in &column.starts {
+            let mut note = |text: String| notes.push(format!("{}: {}", column.name, one_line(&text)));
+            if let Some(failure) = &startup.failure {
+                let process = failure.process.as_ref().map(|it| format!(" in {}", it.text())).unwrap_or_default();
+                let line = failure.line.map(|it| format!(", line {it}")).unwrap_or_default();
+                match &failure.error {
+                    Some(error) => note(format!("{}{process}{line}: {error}", startup.outcome.name())),
+                    None => note(startup.outcome.name().to_owned()),
+                }
+                note(format!("the last line of the log: {}", failure.last_line));
+            }
+            if startup.outcome == Outcome::Ready && startup.ready.is_none() {
+                note("the log does not say when the server was ready".to_owned());
+            }
+            for step in &startup.steps {
+                if let (begin, Some(end)) = (&step.process, &step.ended_by) {
+                    let begin = begin.as_ref().map_or("a process without a name".to_owned(), |it| it.text());
+                    note(format!("{} begins in {begin} and ends in {}", step.name.name(), end.text()));
+                }
+                if step.processes > 1 {
+                    note(format!("{} is that of the last of {} processes", step.name.name(), step.processes));
+                }
+            }
+            if startup.log.earlier_starts > 0 {
+                note(format!("the last of {} starts in the log", startup.log.earlier_starts + 1));
+            }
+            if startup.log.cut_lines > 0 {
+                note(format!("{} lines were too long to be read whole", startup.log.cut_lines));
+            }
+            startup.log.notices.iter().for_each(|it| note(it.clone()));
+        }
+    }
+    notes.dedup();
+    notes
+}
+
+/// Names of columns that fit into a table, and what they stand for where they are letters.
+fn heads(columns: &[Column<'_>]) -> (Vec<String>, Vec<String>) {
+    if columns.iter().all(|it| it.name.chars().count() <= LONGEST_NAME) || columns.len() == 1 {
+        return (columns.iter().map(|it| one_line(&it.name)).collect(), Vec::new());
+    }
+    let letter = |index: usize| match u8::try_from(index) {
+        Ok(index) if index < 26 => char::from(b'A' + index).to_string(),
+        _ => (index + 1).to_string(),
+    };
+    let legend = columns.iter().enumerate().map(|(index, it)| format!("{}: {}", letter(index), one_line(&it.name)));
+    ((0..columns.len()).map(letter).collect(), legend.collect())
+}
+
+/// The table for a terminal, with a line break at its end.
+pub fn text(columns: &[Column<'_>]) -> String {
+    let (heads, legend) = heads(columns);
+    let header: Vec<&str> = std::iter::once("").chain(heads.iter().map(String::as_str)).collect();
+    let mut table = new_table(&header);
+    for (name, cells) in rows(columns) {
+        add_row(&mut table, name, cells.iter().map(|it| one_line(it)));
+    }
+    let mut text = legend.iter().map(|it| format!("{it}\n")).collect::<String>();
+    let _ = writeln!(text, "{}", fitted(table));
+    let named = columns.iter().zip(heads).map(|(it, name)| Column { name, starts: it.starts.clone() });
+    for note in notes(&named.collect::<Vec<_>>()) {
+        let _ = writeln!(text, "note: {note}");
+    }
+    text
+}
+
+/// The table in Markdown.
+pub fn markdown(columns: &[Column<'_>]) -> String {
+    let heads: Vec<String> = columns.iter().map(|it| cell(&it.name)).collect();
+    let mut text = format!("| | {} |\n", heads.join(" | "));
+    let _ = writeln!(text, "| --- |{}", " ---: |".repeat(columns.len()));
+    for (name, cells) in rows(columns) {
+        let cells: Vec<String> = cells.iter().map(|it| cell(it)).collect();
+        let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
+    }
+    let notes = notes(columns);
+    if !notes.is_empty() {
+        text.push('\n');
+        notes.iter().for_each(|it| text.push_str(&format!("- {}\n", cell(it))));
+    }
+    text
+}
+
+/// The different texts of a column, in their order.
+fn distinct(column: &Column<'_>, of: &dyn Fn(&Startup) -> Option<String>) -> String {
+    let mut found: Vec<String> = Vec::new();
+    for text in column.starts.iter().filter_map(|it| of(it.startup)) {
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found.join(", ")
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The mean, and of several values the least and the greatest, and of how many starts they are where it is not all.
+fn spread(values: &[f64], of: usize, unit: Unit) -> String {
+    let Some(mean) = mean(values) else { return String::new() };
+    let mut text = value(mean, unit);
+    if values.len() > 1 {
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let _ = write!(text, " ({} to {})", digits(least), digits(greatest));
+    }
+    if values.len() < of {
+        let _ = write!(text, ", {} of {of}", values.len());
+    }
+    text
+}
+
+fn value(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Tokens => digits(value),
+        unit => format!("{} {}", digits(value), unit.name()),
+    }
+}
+
+/// Two digits behind the point below ten, one below a thousand, without zeros at the end.
+fn digits(value: f64) -> String {
+    let decimals = match value {
+        it if it < 10.0 => 2,
+        it if it < 1000.0 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GPU: &[u8] = include_bytes!("../../startup/tests/logs/composed-vllm-0.10-gpu-debug.log");
+    const COLD: &[u8] = include_bytes!("../../startup/tests/logs/vllm-0.32.0-cold-compile-info.log");
+    const SECOND: &[u8] = include_bytes!("../../startup/tests/logs/vllm-0.32.0-compile-second-start-info.log");
+    const FAILED: &[u8] = include_bytes!("../../startup/tests/logs/vllm-0.32.0-failed-start-bad-block-size.log");
+
+    fn read(log: &[u8]) -> Startup {
+        let reference = jiff::civil::date(2026, 12, 1).to_zoned(jiff::tz::TimeZone::UTC).unwrap();
+        startup::read_bytes(log, &reference)
+    }
+
+    fn column<'a>(name: &str, starts: &[&'a Startup]) -> Column<'a> {
+        let start = |it: &&'a Startup| Start { startup: it, observed_ready_seconds: None };
+        Column { name: name.to_owned(), starts: starts.iter().map(start).collect() }
+    }
+
+    #[track_caller]
+    fn assert_row(columns: &[Column<'_>], name: &str, cells: &[&str]) {
+        let rows = rows(columns);
+        let found = rows.iter().find(|it| it.0 == name).unwrap_or_else(|| panic!("no {name} in {rows:?}"));
+        assert_eq!(found.1, cells, "{name}");
+    }
+
+    #[test]
+    fn logs_stand_beside_each_other() {
+        let (cold, gpu) = (read(COLD), read(GPU));
+        let columns = [column("cpu", &[&cold]), column("gpu", &[&gpu])];
+        assert_row(&columns, "engine", &["vLLM 0.32.0", "vLLM 0.10.0"]);
+        assert_row(&columns, "start to ready", &["70 s", "105 s"]);
+        assert_row(&columns, "Model Loading", &["1 s", "6 s"]);
+        assert_row(&columns, "- Inductor", &["", "29 s"]);
+        assert_row(&columns, "printed: KV cache in tokens", &["1048576", "451744"]);
+        assert_row(&columns, "load rate, GiB/s", &["", "2.87"]);
+        assert_row(&columns, "printed: wake", &["", "0.41 s"]);
+    }
+
+    #[test]
+    fn several_starts_of_a_column_have_a_mean_and_what_they_spread_over() {
+        let (cold, second, failed) = (read(COLD), read(SECOND), read(FAILED));
+        let columns = [column("all", &[&cold, &second, &failed])];
+        assert_row(&columns, "outcome", &["ready, failed"]);
+        assert_row(&columns, "start to ready", &["65.5 s (61 to 70), 2 of 3"]);
+        assert_row(&columns, "Warm-up", &["26.5 s (25 to 28), 2 of 3"]);
+    }
+
+    #[test]
+    fn a_failed_start_has_its_last_words() {
+        let failed = read(FAILED);
+        let text = text(&[column("a", &[&failed])]);
+        assert!(
+            text.contains("note: a: failed in Worker pid=13495, line 76: ValueError: No common block size for 16"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn long_names_have_letters() {
+        let cold = read(COLD);
+        let columns = [column("a-rather-long-name-of-a-log", &[&cold]), column("b", &[&cold])];
+        let text = text(&columns);
+        assert!(text.starts_with("A: a-rather-long-name-of-a-log\nB: b\n"), "{text}");
+        assert!(text.contains("\nnote: A: Worker Initialization begins in EngineCore pid=19158"), "{text}");
+        assert!(
+            markdown(&columns).starts_with(
+                "| | a-rather-long-name-of-a-log | b |\n| --- | ---: | ---: |\n| outcome | ready | ready |"
+            )
+        );
+    }
+}
