@@ -18,7 +18,7 @@ use clap::{Parser, Subcommand};
 use commands::bench;
 use commands::{
     accuracy, archive, compare, dataset, index, mlperf, offline_engine, page, plan, plot, profiles, prune, render, run,
-    show, sim, submission, sut, validate,
+    show, sim, startup, submission, sut, validate,
 };
 use crds::wording::with_causes;
 use launcher::console::{self, PrintError};
@@ -66,6 +66,8 @@ enum Command {
     Plot(plot::PlotArgs),
     /// Write the page of all runs below a folder, index.html, anew
     Index(index::IndexArgs),
+    /// Show how servers started, by their logs: each step with its time, side by side, and why a start failed
+    Startup(startup::StartupArgs),
     /// Delete old results folders below a folder: all but the newest, or those of more than some days
     Prune(prune::PruneArgs),
     /// Write a results folder to stdout as a tar stream with checksums; `kubectl benchwright results` reads it
@@ -127,6 +129,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(&args).map(|()| 0),
         Command::Dataset(args) => dataset::run(&args).map(|()| 0),
         Command::Profiles(args) => profiles::run(&args).map(|()| 0),
+        Command::Startup(args) => startup::run(&args).map(|()| 0),
         Command::Show(args) => show::run(&args).map(|()| 0),
         Command::Page(args) => page::run(&args).map(|()| 0),
         Command::Index(args) => index::run(&args).map(|()| 0),

@@ -53,6 +53,8 @@ mod repeat;
 mod repeats;
 #[path = "cli/server_metrics.rs"]
 mod server_metrics;
+#[path = "cli/startup.rs"]
+mod startup;
 #[path = "cli/sut.rs"]
 mod sut;
 #[path = "cli/validate.rs"]

@@ -20,6 +20,7 @@ pub(crate) mod render;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod sim;
+pub(crate) mod startup;
 pub(crate) mod submission;
 pub(crate) mod sut;
 pub(crate) mod validate;

@@ -25,7 +25,7 @@ use std::io::{self, BufRead};
 
 use jiff::Zoned;
 
-pub use figure::Figure;
+pub use figure::{Figure, Unit};
 pub use lines::MAX_LINE;
 pub use original::{Server, result};
 pub use startup::{Engine, Failure, Gpu, LogFacts, Outcome, Process, SleepWake, SleepWakeKind, Startup, Step};

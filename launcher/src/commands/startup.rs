@@ -1,0 +1,165 @@
+//! [I/O] `benchwright startup`: how servers started, by their logs.
+
+use std::{
+    fs,
+    io::{self, BufReader},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use charts::{png, svg::draw_ranking};
+use clap::{Args, ValueEnum};
+use engine::user_file;
+use jiff::{Timestamp, tz::TimeZone};
+use launcher::console;
+use report::{
+    startup::{Column, Start, markdown, text},
+    write_whole,
+};
+use serde_json::{Value, json};
+use startup::{Server, Startup};
+
+/// The width of the picture, in pixels.
+const WIDTH: f64 = 860.0;
+/// Pixels of a PNG for each of those.
+const SCALE: f64 = 2.0;
+
+#[derive(Args)]
+pub(crate) struct StartupArgs {
+    /// Logs of servers. With NAME=FILE, logs of one name are starts of one kind, such as cold and warm: they have one column, with means
+    #[arg(value_name = "[NAME=]FILE", required = true)]
+    logs: Vec<String>,
+    /// What is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Write startup.json, startup.md, result.yaml and the picture startup.svg and .png into this folder as well
+    #[arg(short, long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// The time zone of the server, such as UTC or Europe/Vienna: its log does not name it [default: that of this machine]
+    #[arg(long, value_name = "ZONE", value_parser = zone)]
+    time_zone: Option<TimeZone>,
+    /// When the log ended, such as 2026-11-21T02:10:00Z: its lines have no year [default: when its file was last written]
+    #[arg(long, value_name = "TIME")]
+    at: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A table
+    Text,
+    /// Everything that was read
+    Json,
+    /// The same
+    Yaml,
+    /// The file of llm-d-benchmark's nop
+    #[value(name = "result.yaml")]
+    ResultYaml,
+}
+
+/// A log that was read.
+struct Read {
+    /// The name of its column.
+    name: String,
+    path: PathBuf,
+    startup: Startup,
+}
+
+pub(crate) fn run(args: &StartupArgs) -> anyhow::Result<()> {
+    let logs: Vec<Read> = args.logs.iter().map(|it| read(it, args)).collect::<anyhow::Result<_>>()?;
+    let columns = columns(&logs);
+    if let Some(folder) = &args.output {
+        write(folder, &logs, &columns)
+            .with_context(|| format!("cannot write into {}; choose another folder with --output", folder.display()))?;
+    }
+    let printed = match args.format {
+        Format::Text => text(&columns),
+        Format::Json => json_text(&logs)?,
+        Format::Yaml => serde_saphyr::to_string(&document(&logs)?)?,
+        Format::ResultYaml => result_yaml(&logs)?,
+    };
+    Ok(console::print(printed)?)
+}
+
+fn zone(name: &str) -> Result<TimeZone, String> {
+    TimeZone::get(name).map_err(|_| "no such time zone; give a name such as UTC or Europe/Vienna".to_owned())
+}
+
+/// Reads `FILE` or `NAME=FILE`. A file whose own name has a `=` is read as it is.
+fn read(argument: &str, args: &StartupArgs) -> anyhow::Result<Read> {
+    let named = argument.split_once('=').filter(|(name, _)| !name.is_empty() && !Path::new(argument).exists());
+    let (name, path) = match named {
+        Some((name, path)) => (name.to_owned(), PathBuf::from(path)),
+        None => (argument.strip_suffix(".log").unwrap_or(argument).to_owned(), PathBuf::from(argument)),
+    };
+    let startup = read_file(&path, args)
+        .with_context(|| format!("cannot read {}; give the log of a server, as FILE or NAME=FILE", path.display()))?;
+    Ok(Read { name, path, startup })
+}
+
+fn read_file(path: &Path, args: &StartupArgs) -> io::Result<Startup> {
+    let file = user_file::open(path)?;
+    let zone = args.time_zone.clone().unwrap_or_else(TimeZone::system);
+    let at = match args.at {
+        Some(at) => at,
+        None => Timestamp::try_from(file.metadata()?.modified()?).map_err(io::Error::other)?,
+    };
+    startup::read(BufReader::new(file), &at.to_zoned(zone))
+}
+
+/// A column for each name, in the order in which the names come first.
+fn columns(logs: &[Read]) -> Vec<Column<'_>> {
+    let mut columns: Vec<Column<'_>> = Vec::new();
+    for log in logs {
+        let start = Start { startup: &log.startup, observed_ready_seconds: None };
+        match columns.iter_mut().find(|it| it.name == log.name) {
+            Some(column) => column.starts.push(start),
+            None => columns.push(Column { name: log.name.clone(), starts: vec![start] }),
+        }
+    }
+    columns
+}
+
+fn document(logs: &[Read]) -> serde_json::Result<Value> {
+    let start = |it: &Read| -> serde_json::Result<Value> {
+        Ok(json!({"name": it.name, "file": it.path.to_string_lossy(), "startup": serde_json::to_value(&it.startup)?}))
+    };
+    Ok(json!({"starts": logs.iter().map(start).collect::<serde_json::Result<Vec<_>>>()?}))
+}
+
+fn json_text(logs: &[Read]) -> serde_json::Result<String> {
+    Ok(serde_json::to_string_pretty(&document(logs)?)? + "\n")
+}
+
+fn result_yaml(logs: &[Read]) -> anyhow::Result<String> {
+    // Logs of one name are numbered.
+    let name = |(index, log): (usize, &Read)| {
+        let before = logs[..index].iter().filter(|it| it.name == log.name).count();
+        let is_one = before == 0 && logs[index + 1..].iter().all(|it| it.name != log.name);
+        if is_one { log.name.clone() } else { format!("{} {}", log.name, before + 1) }
+    };
+    let names: Vec<String> = logs.iter().enumerate().map(name).collect();
+    let server = |(log, name)| -> Server<'_> {
+        let (log, name): (&Read, &String) = (log, name);
+        Server { name, image: None, pod_start_seconds: None, startup: &log.startup }
+    };
+    let servers: Vec<Server<'_>> = logs.iter().zip(&names).map(server).collect();
+    Ok(serde_saphyr::to_string(&startup::result(&servers))?)
+}
+
+fn write(folder: &Path, logs: &[Read], columns: &[Column<'_>]) -> anyhow::Result<()> {
+    fs::create_dir_all(folder)?;
+    let svg = draw_ranking(&page::startup::ranking(columns), WIDTH);
+    let picture = png::render(&svg, SCALE).map_err(io::Error::other)?;
+    let page = format!("# How servers started\n\n{}\n![The same as bars](startup.svg)\n", markdown(columns));
+    let files: [(&str, Vec<u8>); 5] = [
+        ("startup.json", json_text(logs)?.into_bytes()),
+        ("startup.md", page.into_bytes()),
+        ("result.yaml", result_yaml(logs)?.into_bytes()),
+        ("startup.svg", svg.into_bytes()),
+        ("startup.png", picture),
+    ];
+    for (name, content) in files {
+        write_whole(&folder.join(name), |file| file.write_all(&content))?;
+    }
+    Ok(())
+}
