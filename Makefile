@@ -24,7 +24,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers real-model offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries plugin image release fuzz disruptions leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
+.PHONY: help accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers real-model real-vllm offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries plugin image release fuzz disruptions leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,10 @@ real-model: prepare ## Score the answers of a real small model on this machine, 
 	cargo build --locked -p launcher
 	@BENCHWRIGHT="$(built)/debug/benchwright" launcher/tests/real-model/run
 
+real-vllm: prepare ## Run a real vLLM on this machine with its API and without, as managed servers, and compare their tokens; fetches 6 GB from PyPI
+	cargo build --locked -p launcher
+	@BENCHWRIGHT="$(built)/debug/benchwright" launcher/tests/real-vllm/run
+
 accuracy-speed: prepare ## Measure how long 13,368 summaries take to score on two threads
 	@launcher/accuracy/punkt-data >/dev/null || true
 	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cargo run --quiet --locked --release -p accuracy --example scoring_speed
@@ -104,7 +108,7 @@ loadgen-bridge-overhead: prepare ## Measure what the bridge adds to a latency
 	@python="$$($(official)/venv)" && cd $(official) && BENCHWRIGHT="$(release)/benchwright" "$$python" -B bridge_overhead.py
 
 test: prepare check unit loadgen-bridge e2e ## Every check, the end-to-end tests included
-	@echo "NOT RUN, because they take long or need a quiet machine or other programs: make real-tokenizers, make real-model, make reliability, make fuzz, make disruptions, make leader, make scale, make gitops, make flux, make kueue, make soak, make upgrade; nor e2e/cluster/network-policy/check"
+	@echo "NOT RUN, because they take long or need a quiet machine or other programs: make real-tokenizers, make real-model, make real-vllm, make reliability, make fuzz, make disruptions, make leader, make scale, make gitops, make flux, make kueue, make soak, make upgrade; nor e2e/cluster/network-policy/check"
 
 check: prepare ## Formatting, lints, licences, advisories
 	cargo fmt --all --check
