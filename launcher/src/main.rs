@@ -14,12 +14,12 @@ use std::{
 };
 
 use clap::{Parser, Subcommand};
-#[cfg(target_os = "linux")]
-use commands::bench;
 use commands::{
     accuracy, archive, compare, dataset, index, mlperf, offline_engine, page, plan, plot, profiles, prune, render, run,
     show, sim, startup, submission, sut, validate,
 };
+#[cfg(target_os = "linux")]
+use commands::{bench, server};
 use crds::wording::with_causes;
 use launcher::console::{self, PrintError};
 
@@ -40,6 +40,13 @@ struct Cli {
 enum Command {
     /// Run a benchmark from a BenchmarkRun file, or, without -f, from the files that the operator mounted in a pod
     Run(run::RunArgs),
+    /// Start, end or list the model servers of BenchmarkRuns with spec.target.server
+    #[cfg(target_os = "linux")]
+    Server(server::ServerArgs),
+    /// Keep the processes of a server; `run` and `server start` start this command
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    ServerKeeper,
     /// Serve a simulated vLLM
     Sim(sim::SimArgs),
     /// Serve vLLM's LLM class, the engine without the server of its API; needs a Python that has vLLM
@@ -112,6 +119,10 @@ fn main() -> ExitCode {
         .init();
     let done: anyhow::Result<u8> = match cli.command {
         Command::Run(args) => Ok(run::run(&args)),
+        #[cfg(target_os = "linux")]
+        Command::Server(args) => server::run(args).map(status),
+        #[cfg(target_os = "linux")]
+        Command::ServerKeeper => Ok(managed_server::keep()),
         Command::Sut(args) => Ok(sut::run(&args)),
         Command::Compare(args) => Ok(compare::run(&args)),
         Command::Validate(args) => validate::run(&args),

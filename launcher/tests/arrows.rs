@@ -55,6 +55,7 @@ const ARROWS: [(&str, &[&str]); 30] = [
             "crds",
             "engine",
             "loadgen",
+            "managed-server",
             "offline-engine",
             "page",
             "policy",

@@ -27,6 +27,9 @@ mod live_metrics;
 mod loadgen;
 #[path = "cli/makefile.rs"]
 mod makefile;
+#[cfg(target_os = "linux")]
+#[path = "cli/managed_servers.rs"]
+mod managed_servers;
 #[path = "cli/mlperf.rs"]
 mod mlperf;
 #[path = "cli/mmlu.rs"]

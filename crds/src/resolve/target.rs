@@ -85,10 +85,10 @@ fn url_endpoint(url: &str, namespace: &str, errors: &mut Errors) -> Endpoint {
 fn server_endpoint(server: &Server, namespace: &str, errors: &mut Errors) -> Endpoint {
     let place = if namespace.is_empty() { Place::Laptop } else { Place::Cluster };
     let managed = super::server::resolve(server, place, errors);
-    errors.add(
-        super::server::FIELD,
-        "is not started by this release; start the server yourself, and set url or serviceRef",
-    );
+    if place == Place::Cluster {
+        let remedy = "run the file outside of a cluster, or start the server yourself and set serviceRef";
+        errors.add(super::server::FIELD, &format!("is not started in a cluster by this release; {remedy}"));
+    }
     Endpoint::Server(Box::new(managed))
 }
 

@@ -68,6 +68,8 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
         accuracy_files: &[],
         server_metrics: None,
         startups: &[],
+        managed_server: None,
+        server_logs: &[],
         records: recorder.records.as_ref(),
     };
     report::write_report(&mut folder, &report, None)?;

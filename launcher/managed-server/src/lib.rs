@@ -7,6 +7,8 @@
 //!
 //! [`Server`] is the launcher's side, [`keep`] the keeper's. [`state`] has the files by which commands find servers that outlive their launcher.
 
+#![cfg(target_os = "linux")]
+
 mod handle;
 mod keeper;
 mod log;

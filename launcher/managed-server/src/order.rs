@@ -141,15 +141,20 @@ pub struct Exited {
 }
 
 impl Exited {
+    /// What happened, without words of the server.
+    pub fn headline(&self) -> String {
+        let Exited { replica, pid, exit, out_of_memory, .. } = self;
+        let memory = out_of_memory.as_ref().map_or_else(String::new, |it| format!("; {it}"));
+        format!("the managed server ended with {exit} (replica {replica}, process {pid}){memory}")
+    }
+
     /// What happened, in a sentence, and the last words on lines of their own.
     pub fn message(&self) -> String {
-        let Exited { replica, pid, exit, out_of_memory, last_words, .. } = self;
-        let memory = out_of_memory.as_ref().map_or_else(String::new, |it| format!("; {it}"));
-        let words = match last_words.as_slice() {
+        let words = match self.last_words.as_slice() {
             [] => "; it wrote nothing".to_owned(),
             lines => format!("; its last words:\n  | {}", lines.join("\n  | ")),
         };
-        format!("the managed server ended with {exit} (replica {replica}, process {pid}){memory}{words}")
+        format!("{}{words}", self.headline())
     }
 }
 

@@ -31,11 +31,11 @@ mod text;
 mod uncertainty;
 mod whole_file;
 
-use std::io;
+use std::{fs, io, path::PathBuf};
 
 use benchmark_report::Revision;
 use crds::{hex, resolve::ResolvedRun};
-use json::ReportDocument;
+use json::{ManagedServerDocument, ReportDocument};
 use sha2::{Digest as _, Sha256};
 use tracing::warn;
 use workload_profiles::{Notice, Workload};
@@ -85,6 +85,10 @@ pub struct Report<'a> {
     pub server_metrics: Option<&'a ServerReport>,
     /// How the servers started that the run itself started; empty: it started none.
     pub startups: &'a [ServerStart],
+    /// The server that was started for the run; `None`: it has another target.
+    pub managed_server: Option<&'a ManagedServerDocument>,
+    /// The logs of its replicas, in their order.
+    pub server_logs: &'a [PathBuf],
     /// Each request; `None` where the run does not ask for them.
     pub records: Option<&'a Records>,
 }
@@ -108,6 +112,11 @@ pub fn write_inputs(folder: &mut Folder, inputs: &Inputs<'_>) -> Result<(), Stor
     })?;
     folder.write("profile.yaml", |file| file.write_all(redact::profile(inputs.profile_text).as_bytes()))?;
     folder.write(benchmark_run::FILE_NAME, |file| file.write_all(benchmark_run::render(inputs).as_bytes()))
+}
+
+/// The log of a replica of a managed server, in a results folder.
+pub fn server_log(replica: usize) -> String {
+    format!("server/{replica}.log")
 }
 
 /// Makes the page of a report. A crate above this one does.
@@ -139,6 +148,12 @@ pub fn write_report(folder: &mut Folder, report: &Report<'_>, page: Option<PageO
     loadgen::write(folder, report)?;
     for it in report.accuracy_files {
         folder.write(&it.name, |file| file.write_all(&it.content))?;
+    }
+    for (replica, log) in report.server_logs.iter().enumerate() {
+        let copied = folder.write(&server_log(replica), |file| io::copy(&mut fs::File::open(log)?, file).map(drop));
+        if let Err(error) = copied {
+            warn!(%error, log = %log.display(), "a log of the server is not in the results folder; it stays where it is");
+        }
     }
     for revision in Revision::ALL {
         for (index, _) in report.analysis.stages.iter().enumerate() {

@@ -1,15 +1,21 @@
 //! `report.md`: the report that a person reads, or puts into a pull request.
 
-use std::fmt::{Display, Write as _};
+use std::{
+    fmt::{Display, Write as _},
+    time::Duration,
+};
 
 use crds::{
     Outcome,
-    benchmark_run::Enforcement,
+    benchmark_run::{Enforcement, Lifecycle},
+    units::Span,
     wording::{one_line, percent},
 };
 
 use super::{
-    Report, TOOL_VERSION, accuracy, loadgen,
+    Report, TOOL_VERSION, accuracy,
+    json::EndDocument,
+    loadgen,
     provenance::{self, TableText},
     server::{table as server_table, tokens},
     startup,
@@ -42,6 +48,7 @@ pub fn render(report: &Report<'_>) -> String {
     speed(report, &mut page);
     sureness(report.analysis, &mut page);
     sessions(report.analysis, &mut page);
+    managed_server(report, &mut page);
     servers(report, &mut page);
     startups(report, &mut page);
     failures(report.analysis, &mut page);
@@ -317,6 +324,55 @@ fn sureness(analysis: &Analysis, page: &mut Page) {
         page.line(
             "- the course over time: timeSeries of report.json; report.html, where this folder has one, draws it",
         );
+    }
+}
+
+/// The server that was started for the run, and what became of it.
+fn managed_server(report: &Report<'_>, page: &mut Page) {
+    let Some(server) = report.managed_server else { return };
+    page.heading("Managed server");
+    let how = match (server.reused, &server.end) {
+        (true, _) => "It ran before this run, and runs on.",
+        (false, Some(_)) => "It was started for this run, and ended with it.",
+        (false, None) if server.lifecycle == Lifecycle::PerRun => "It was started for the runs of this series.",
+        (false, None) => "It was started for this run, and runs on.",
+    };
+    page.line(format_args!("{how}\n"));
+    let rows = server.replicas.iter().enumerate().map(|(index, it)| {
+        let ready = it.ready_ms.map(|it| Span(Duration::from_millis(it)).rounded().to_string());
+        let exit = it.exit.clone().unwrap_or_else(|| "runs".to_owned());
+        let exit = if it.died { format!("**died**: {exit}") } else { exit };
+        vec![
+            index.to_string(),
+            cell(&it.url),
+            it.pid.to_string(),
+            it.started.to_string(),
+            optional(ready, |it| it),
+            exit,
+        ]
+    });
+    page.table(&["replica", "URL", "process", "started", "start to ready", "end"], TEXT, rows);
+    page.blank();
+    for (index, it) in server.replicas.iter().enumerate() {
+        let log = it.log.as_ref().map_or_else(String::new, |it| format!("; log: [{it}]({it})"));
+        let note = it.log_note.as_ref().map_or_else(String::new, |it| format!(" ({})", cell(it)));
+        page.line(format_args!("- replica {index}: `{}`{log}{note}", cell(&it.command.join(" "))));
+        if let Some(memory) = &it.out_of_memory {
+            page.line(format_args!("- replica {index}: {}", cell(memory)));
+        }
+        it.last_words.iter().for_each(|word| page.line(format_args!("  - last words: `{}`", cell(word))));
+    }
+    if !server.unknown_options.is_empty() {
+        let options: Vec<String> = server.unknown_options.iter().map(|it| format!("--{it}")).collect();
+        let options = cell(&options.join(", "));
+        page.line(format_args!("- options that this release does not know, passed on as they are: {options}"));
+    }
+    match server.end.as_ref().map(EndDocument::notes) {
+        None => {}
+        Some(notes) if notes.is_empty() => {
+            page.line("- after its end no process, port or shared memory of it was left")
+        }
+        Some(notes) => notes.iter().for_each(|it| page.line(format_args!("- {}", cell(it)))),
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) mod profiles;
 pub(crate) mod prune;
 pub(crate) mod render;
 pub(crate) mod run;
+#[cfg(target_os = "linux")]
+pub(crate) mod server;
 pub(crate) mod show;
 pub(crate) mod sim;
 pub(crate) mod startup;

@@ -1,6 +1,6 @@
 //! Finds the fields of a BenchmarkRun that have no effect outside a cluster, so that the user is told. Pure.
 
-use crds::benchmark_run::{BenchmarkRunSpec, Cleanup, Launcher, Retry};
+use crds::benchmark_run::{BenchmarkRunSpec, Cleanup, Launcher, Retry, Scheduling, Server};
 use workload_profiles::Notice;
 
 use super::LocalOptions;
@@ -35,6 +35,11 @@ pub(super) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
             "is not used outside of a cluster; this process issues the load",
         ),
         (
+            "spec.target.server",
+            spec.target.server.as_ref().is_some_and(has_fields_of_a_cluster),
+            "has an effect outside of a cluster but in image, hubToken, resources, scheduling and serviceAccountName; the server is a process, and inherits HF_TOKEN",
+        ),
+        (
             "spec.execution.retry",
             spec.execution.retry != Retry::default(),
             "is not used outside of a cluster; a run has one attempt",
@@ -64,4 +69,13 @@ pub(super) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
     .filter(|(_, applies, _)| *applies)
     .map(|(path, _, message)| Notice { path: path.into(), message: message.into() })
     .collect()
+}
+
+/// Whether a server has fields that only a pod has.
+fn has_fields_of_a_cluster(server: &Server) -> bool {
+    server.image.is_some()
+        || server.hub_token.is_some()
+        || server.resources.is_some()
+        || server.scheduling != Scheduling::default()
+        || server.service_account_name.is_some()
 }

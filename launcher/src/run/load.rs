@@ -13,11 +13,11 @@ use super::{
     loadgen::{self, Issued, ShowForecast},
     process::{Process, Sources},
     progress::Watcher,
-    ready::{self, Ready},
+    ready::{self, AllReady, Ready},
     server_metrics::ServerMetrics,
     signals::Deadline,
     store::Store,
-    target,
+    target::{self, RunningSimulator},
 };
 use crate::{input::Input, scoring::Scoring};
 use analysis::TargetIdentity;
@@ -68,11 +68,17 @@ impl<'a> Setup<'a, '_> {
         }
         // Files are read before the wait for the target, which may take an hour.
         let Sources { files, scoring, secrets } = process.sources(input, options)?;
-        let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
-        let ready = ready::wait(input, secrets, &base_url, &process.resolver, stop)?;
-        info!(target = base_url, model = ready.model, profile = report::profile(&input.run), "the target is ready");
+        let (base_urls, _simulator) = self.start_target()?;
+        let AllReady { first: ready, at } = ready::wait(input, secrets, &base_urls, &process.resolver, stop)?;
+        process.servers.ready(&at, stop)?;
+        info!(
+            target = base_urls.join(" "),
+            model = ready.model,
+            profile = report::profile(&input.run),
+            "the target is ready"
+        );
         let server = identity::before(&ready, stop);
-        let metrics = ServerMetrics::start(&input.run, &base_url, secrets, &process.resolver);
+        let metrics = ServerMetrics::start(&input.run, &base_urls, secrets, &process.resolver);
         run_status.set_measuring(true);
         let deadline = Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
         let last_offline =
@@ -122,8 +128,8 @@ impl<'a> Setup<'a, '_> {
     pub(super) fn prepare(&self) -> Result<Prepared, Failure> {
         let Setup { input, options, process, .. } = *self;
         let Sources { files, secrets, .. } = process.sources(input, options)?;
-        let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
-        let ready = ready::wait(input, secrets, &base_url, &process.resolver, &process.stop)?;
+        let (base_urls, _simulator) = self.start_target()?;
+        let ready = ready::wait(input, secrets, &base_urls, &process.resolver, &process.stop)?.first;
         // LoadGen tests may search their rate first, and are planned with it.
         let planned = match &input.workload.loadgen {
             Some(_) => None,
@@ -131,6 +137,16 @@ impl<'a> Setup<'a, '_> {
         };
         let requests = planned.map(|it| (it.requests(), it.undecided_stages()));
         Ok(Prepared { model: ready.model, requests })
+    }
+
+    /// The base URLs of the target. A managed server and the embedded simulator are started; they are not ready yet.
+    fn start_target(&self) -> Result<(Vec<String>, Option<RunningSimulator>), Failure> {
+        let Setup { input, process, .. } = *self;
+        if let Some(urls) = process.servers.urls(&input.run, &process.stop)? {
+            return Ok((urls, None));
+        }
+        let (url, simulator) = target::start(&input.run, input.workload.model.as_deref())?;
+        Ok((vec![url], simulator))
     }
 
     fn planned<'l>(

@@ -12,6 +12,11 @@ mod last_offline;
 mod listed_models;
 mod load;
 mod loadgen;
+#[cfg(target_os = "linux")]
+mod managed;
+#[cfg(not(target_os = "linux"))]
+#[path = "managed_elsewhere.rs"]
+mod managed;
 mod options;
 mod outcome;
 mod process;
@@ -39,9 +44,11 @@ use crate::{
     scoring::mmlu,
 };
 use analysis::{Analysis, Measured, objectives::Source};
-use engine::recorder::Keep;
+use engine::{recorder::Keep, stop::StopState};
 use load::{Loaded, Setup};
 use loadgen::Issued;
+#[cfg(target_os = "linux")]
+pub use managed::commands as servers;
 pub use options::{RunOptions, default_threads};
 pub(crate) use outcome::Failure;
 use process::Process;
@@ -195,9 +202,14 @@ impl Order<'_> {
                 Ok(loaded) => loaded,
                 Err(failure) => {
                     store.discard();
-                    return Err(failure);
+                    process.servers.end();
+                    return Err(process.servers.explain(failure));
                 }
             };
+        let is_last = input.run.run.repeat_number.is_none_or(|it| it >= input.run.repeat)
+            || process.stop.state() != StopState::Run;
+        let death = process.servers.death();
+        let managed = process.servers.describe(is_last, store.is_open());
         let Issued { workload, load, tests, trials } = issued;
         let scored = scoring.map(|it| match it.score(&workload, &load, &tests) {
             Ok(scored) => scored,
@@ -214,6 +226,9 @@ impl Order<'_> {
         let mut analysis = analysis::analyse(&Measured::from(&load), &input.workload, &input.run, &ready.model);
         let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::from_tests(tests, trials));
         analysis.judgement.remarks.extend(server.remark());
+        if let Some(exited) = &death {
+            analysis.verdict.explain_lost_target(&exited.headline());
+        }
         analysis.verdict.add_loadgen(loadgen.iter().flat_map(LoadGenReport::verdicts));
         if let Some(scored) = &scored {
             analysis.judge_accuracy(scored.accuracy.clone());
@@ -241,18 +256,24 @@ impl Order<'_> {
             accuracy_files: scored.as_ref().map_or(&[], |it| &it.files),
             server_metrics: servers.as_ref(),
             startups: &[],
+            managed_server: managed.as_ref().map(|it| &it.document),
+            server_logs: managed.as_ref().map_or(&[], |it| &it.logs),
             records,
         };
         let server_remarks = servers.as_ref().map(|it| it.remarks.clone()).unwrap_or_default();
         match store.write(&report, &input.inputs()) {
-            Ok(stored) => Ok(Measurement {
-                analysis,
-                loadgen,
-                server_remarks,
-                stored,
-                uploaded_to: None,
-                deleted_folders: Vec::new(),
-            }),
+            Ok(stored) => {
+                // Without a results folder they are the only ones.
+                managed.iter().filter(|_| stored.is_some()).for_each(|it| it.forget_logs());
+                Ok(Measurement {
+                    analysis,
+                    loadgen,
+                    server_remarks,
+                    stored,
+                    uploaded_to: None,
+                    deleted_folders: Vec::new(),
+                })
+            }
             Err(error) => {
                 let done = Measurement {
                     analysis,

@@ -88,6 +88,12 @@ impl Failure {
         Failure { status_message: Some(status_message), ..self }
     }
 
+    /// Adds a line for the person at the terminal; the status does not have it.
+    pub(super) fn followed_by(self, text: &str) -> Self {
+        let status_message = self.status_message().to_owned();
+        Failure { message: format!("{}{text}", self.message), status_message: Some(status_message), ..self }
+    }
+
     /// Names a file that was downloaded by its URL, in place of its path.
     pub(super) fn renamed(self, path: &str, url: &str) -> Self {
         let status_message = self.status_message.map(|it| it.replace(path, url));

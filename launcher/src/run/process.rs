@@ -9,7 +9,7 @@ use engine::{
     stop::Stop,
 };
 
-use super::{Failure, RunOptions, egress, load, log_notices, ready::Secrets, signals};
+use super::{Failure, RunOptions, egress, load, log_notices, managed::Servers, ready::Secrets, signals};
 use crate::{
     input::Input,
     remote_files,
@@ -23,6 +23,8 @@ pub(super) struct Process {
     pub(super) run_status: RunStatus,
     /// Finds and checks the addresses of all hosts that the run names.
     pub(super) resolver: Resolver,
+    /// The server that is started for the runs.
+    pub(super) servers: Servers,
     sources: OnceCell<Sources>,
 }
 
@@ -47,7 +49,7 @@ impl Process {
         if let Some(port) = options.status_port() {
             status_server::serve(port, run_status.clone()).map_err(|source| Failure::status_port(port, source))?;
         }
-        Ok(Process { stop, run_status, resolver, sources: OnceCell::new() })
+        Ok(Process { stop, run_status, resolver, servers: Servers::default(), sources: OnceCell::new() })
     }
 
     /// The files of the workload and the credentials, which the first run reads.

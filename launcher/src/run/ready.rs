@@ -7,6 +7,8 @@ use crds::{
     resolve::{Endpoint, ResolvedRun},
     units::Span,
 };
+use futures::future::try_join_all;
+use jiff::Timestamp;
 use tracing::info;
 
 use super::{Failure, egress, listed_models};
@@ -79,22 +81,38 @@ pub(crate) struct Ready {
     pub(crate) model: String,
 }
 
-/// Attempts to reach the target until it is ready or the timeout ends. An error that waiting cannot solve fails at once.
+/// Targets that are ready: one, or all replicas of a managed server.
+pub(crate) struct AllReady {
+    pub(crate) first: Ready,
+    /// When each was ready.
+    pub(crate) at: Vec<Timestamp>,
+}
+
+/// Attempts to reach the target until it is ready or the timeout ends. An error that waiting cannot solve fails at once. Several
+/// URLs are those of replicas, which are waited for together.
 pub(crate) fn wait(
     input: &Input,
     secrets: &Secrets,
-    base_url: &str,
+    base_urls: &[String],
     resolver: &Resolver,
     stop: &Stop,
-) -> Result<Ready, Failure> {
+) -> Result<AllReady, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "the readiness probe", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+    let one = async |url: &String| {
+        let ready = until_ready(input, secrets, url, resolver).await?;
+        Ok::<_, Failure>((ready, clock::now()))
+    };
     runtime.block_on(async {
         let mut stopped = stop.watch();
-        tokio::select! {
-            _ = stopped.wait_for(|state| *state != StopState::Run) => Err(Failure::cancelled()),
-            ready = until_ready(input, secrets, base_url, resolver) => ready,
-        }
+        let all = tokio::select! {
+            _ = stopped.wait_for(|state| *state != StopState::Run) => return Err(Failure::cancelled()),
+            all = try_join_all(base_urls.iter().map(one)) => all?,
+        };
+        let (ready, at): (Vec<Ready>, Vec<Timestamp>) = all.into_iter().unzip();
+        let none = || Failure::target("there is no server to wait for".to_owned());
+        let first = ready.into_iter().next().ok_or_else(none)?;
+        Ok(AllReady { first, at })
     })
 }
 
@@ -113,7 +131,7 @@ fn target(input: &Input, secrets: &Secrets, base_url: &str, resolver: &Resolver)
     }
 }
 
-/// Does the same as [`wait`] on the runtime of the caller.
+/// Does the same as [`wait`] for one URL on the runtime of the caller.
 pub(crate) async fn until_ready(
     input: &Input,
     secrets: &Secrets,

@@ -106,6 +106,10 @@ fn stopped_between(process: &Process) -> Option<Failure> {
     match process.stop.state() {
         StopState::Run => None,
         StopState::Drain(StopReason::Signal) | StopState::Abort(StopReason::Signal) => Some(Failure::cancelled()),
+        StopState::Drain(StopReason::TargetLost) | StopState::Abort(StopReason::TargetLost) => {
+            let before = process.servers.death().map_or("the target stopped answering".to_owned(), |it| it.headline());
+            Some(Failure::target(format!("in the run before it {before}")))
+        }
         StopState::Drain(_) | StopState::Abort(_) => Some(Failure::deadline_before()),
     }
 }

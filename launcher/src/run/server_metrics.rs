@@ -28,13 +28,18 @@ pub(super) struct ServerMetrics(Option<Scraper>);
 impl ServerMetrics {
     /// Starts reading. Without a source it does nothing. A thread that cannot be started is a warning, because the figures of
     /// the load do not depend on it.
-    pub(super) fn start(run: &ResolvedRun, base_url: &str, secrets: &Secrets, resolver: &Resolver) -> ServerMetrics {
-        let sources = sources(run.metrics.as_deref(), base_url);
+    pub(super) fn start(
+        run: &ResolvedRun,
+        base_urls: &[String],
+        secrets: &Secrets,
+        resolver: &Resolver,
+    ) -> ServerMetrics {
+        let sources = sources(run.metrics.as_deref(), base_urls);
         if sources.is_empty() {
             return ServerMetrics(None);
         }
-        // The embedded simulator listens on loopback.
-        let is_own = run.metrics.is_none() && matches!(run.endpoint, Endpoint::Simulator(_));
+        // The embedded simulator and a managed server listen on loopback.
+        let is_own = run.metrics.is_none() && matches!(run.endpoint, Endpoint::Simulator(_) | Endpoint::Server(_));
         let order = Order {
             sources,
             token: secrets.token().map(str::to_owned),
@@ -68,19 +73,20 @@ impl ServerMetrics {
     }
 }
 
-/// What the run names, or else the target itself.
-fn sources(named: Option<&[MetricsEndpoint]>, base_url: &str) -> Vec<Source> {
-    let Some(named) = named else {
+/// What the run names, or else the target itself: of a managed server all replicas.
+fn sources(named: Option<&[MetricsEndpoint]>, base_urls: &[String]) -> Vec<Source> {
+    let guess = |base_url: &String| {
         let is_socket = unix_socket(base_url).is_some();
         let path = if is_socket { "" } else { METRICS_PATH };
         let url = format!("{}{path}", base_url.trim_end_matches('/'));
-        return vec![Source { url, engine: None, is_guess: true, gets_token: true }];
+        Source { url, engine: None, is_guess: true, gets_token: true }
     };
+    let Some(named) = named else { return base_urls.iter().map(guess).collect() };
     let source = |it: &MetricsEndpoint| Source {
         url: it.url.clone(),
         engine: engine(it.kind),
         is_guess: false,
-        gets_token: same_origin(&it.url, base_url),
+        gets_token: base_urls.iter().any(|base_url| same_origin(&it.url, base_url)),
     };
     named.iter().map(source).collect()
 }
@@ -165,11 +171,14 @@ mod tests {
 
     #[test]
     fn without_a_named_source_the_target_is_tried() {
-        let guess = |base: &str| sources(None, base).remove(0);
+        let guess = |base: &str| sources(None, &[base.to_owned()]).remove(0);
         assert_eq!(guess("http://gateway/llm/").url, "http://gateway/llm/metrics");
         assert_eq!(guess("unix:/run/vllm.sock").url, "unix:/run/vllm.sock");
         assert!(guess("http://vllm:8000").is_guess && guess("http://vllm:8000").gets_token);
-        assert!(sources(Some(&[]), "http://vllm:8000").is_empty());
+        let replicas = ["http://127.0.0.1:1", "http://127.0.0.1:2"].map(str::to_owned);
+        let urls: Vec<String> = sources(None, &replicas).into_iter().map(|it| it.url).collect();
+        assert_eq!(urls, ["http://127.0.0.1:1/metrics", "http://127.0.0.1:2/metrics"]);
+        assert!(sources(Some(&[]), &["http://vllm:8000".to_owned()]).is_empty());
     }
 
     #[test]
@@ -209,7 +218,7 @@ mod tests {
     fn the_token_goes_to_the_target_alone() {
         let gets = |url: &str| {
             let named = MetricsEndpoint { url: url.into(), kind: MetricsKind::Auto };
-            let source = sources(Some(&[named]), "https://vllm:8000/llm").remove(0);
+            let source = sources(Some(&[named]), &["https://vllm:8000/llm".to_owned()]).remove(0);
             assert!(!source.is_guess);
             source.gets_token
         };

@@ -148,6 +148,11 @@ impl Store {
         }
     }
 
+    /// Whether a folder is begun.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Store::Open { .. })
+    }
+
     /// What is to be kept of each request for the report.
     pub(super) fn keep(&self, run: &ResolvedRun) -> Keep {
         match (self, run.per_request_records) {

@@ -21,7 +21,10 @@ pub(crate) fn start(run: &ResolvedRun, model: Option<&str>) -> Result<(String, O
         Endpoint::Url(url) => return Ok((url.clone(), None)),
         Endpoint::Simulator(preset) => *preset,
         Endpoint::Server(_) => {
-            return Err(Failure::target("a server of this kind is not started by this release".to_owned()));
+            let remedy = "start it by `benchwright server start`, and set spec.target.url to the URL that it prints";
+            return Err(Failure::configuration(format!(
+                "spec.target.server: only `benchwright run` starts it; {remedy}"
+            )));
         }
     };
     let cannot = |error: std::io::Error| {

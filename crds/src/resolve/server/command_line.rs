@@ -90,7 +90,11 @@ fn check_options(server: &Server, written: &BTreeMap<String, Vec<&'static str>>,
         let positive = name.strip_prefix("no-").unwrap_or(name);
         let place = format!("{FIELD}.{}", places.first().copied().unwrap_or("args"));
         let field = options::field_of(server.engine, positive).filter(|it| is_set(server, it));
-        if let Some(refusal) = options::refusal(server.engine, name) {
+        if options::is_secret(name) {
+            let remedy =
+                "take it out, and export the variable that the server reads before the run, such as VLLM_API_KEY";
+            errors.add(&place, &format!("has {}, a secret that every report would show; {remedy}", shown(name)));
+        } else if let Some(refusal) = options::refusal(server.engine, name) {
             errors.add(&place, &format!("has {}, and {refusal}", shown(name)));
         } else if let Some(field) = field {
             let message = format!("has {}, which {field} sets too; keep one of them", shown(name));
@@ -286,6 +290,10 @@ fn check_texts(server: &Server, errors: &mut Errors) {
         if !begins || name.len() > MAX_NAME || !name.chars().all(plain) {
             let remedy = "write the name of a variable, of letters, digits and underscores, such as VLLM_LOGGING_LEVEL";
             errors.add(&format!("{FIELD}.env"), &format!("has {}; {remedy}", quoted(name)));
+        } else if options::is_secret_variable(name) && !value.is_empty() {
+            let remedy =
+                "take it out; in a cluster hubToken names a Secret, and elsewhere the server inherits what is exported";
+            errors.add(&format!("{FIELD}.env.{name}"), &format!("is a secret that every report would show; {remedy}"));
         } else {
             check_text(&format!("env.{name}"), value, errors);
         }

@@ -54,6 +54,21 @@ pub(super) fn refusal(engine: ServerEngine, option: &str) -> Option<&'static str
     }
 }
 
+/// Whether an option is given a secret, which reports would show.
+pub(super) fn is_secret(option: &str) -> bool {
+    let option = option.to_ascii_lowercase();
+    let whole = ["api-key", "hf-token", "token", "password", "secret"];
+    whole.contains(&option.as_str())
+        || ["-api-key", "-token", "-password", "-secret"].iter().any(|it| option.ends_with(it))
+}
+
+/// Whether a variable of this name holds a secret.
+pub(super) fn is_secret_variable(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let ends = ["TOKEN", "KEY", "SECRET", "PASSWORD"];
+    ends.iter().any(|it| name == *it || name.strip_suffix(it).is_some_and(|it| it.ends_with('_')))
+}
+
 /// An option under its one name: with dashes for underscores, and not its short form.
 pub(super) fn canonical(engine: ServerEngine, written: &str) -> Cow<'_, str> {
     // What follows a dot is a key of a JSON value.

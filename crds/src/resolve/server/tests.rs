@@ -187,7 +187,7 @@ fn each_place_has_fields_of_its_own() {
     assert_eq!((custom.command, custom.args), (vec![], vec!["3".to_owned()]));
     assert_refused(
         Place::Cluster,
-        "{engine: VLLM, image: i, model: m, modelClaim: {claimName: w, path: a/..}, hubToken: {secretKeyRef: {name: a, key: b}}, env: {HF_TOKEN: x}}",
+        "{engine: VLLM, image: i, model: m, modelClaim: {claimName: w, path: a/..}, hubToken: {secretKeyRef: {name: a, key: b}}, env: {HF_TOKEN: ''}}",
         &["env: holds HF_TOKEN", "model: is set beside modelClaim", "modelClaim.path: is \"a/..\""],
     );
 }
@@ -239,6 +239,22 @@ fn what_no_process_can_be_given_is_refused() {
         assert_refused(Place::Laptop, &of(rest), &[expected]);
     }
     assert_refused(Place::Laptop, "{engine: VLLM, model: --x}", &["model: is \"--x\""]);
+}
+
+#[test]
+fn a_secret_is_refused_and_not_repeated() {
+    let of = |rest: &str| format!("{{engine: VLLM, model: m, {rest}}}");
+    for (rest, expected) in [
+        ("args: [--api-key, s3cret]", "args: has --api-key, a secret"),
+        ("args: [--api_key=s3cret]", "args: has --api-key, a secret"),
+        ("config: {hf-token: s3cret}", "config: has --hf-token, a secret"),
+        ("env: {HF_TOKEN: s3cret}", "env.HF_TOKEN: is a secret"),
+        ("env: {MY_API_KEY: s3cret}", "env.MY_API_KEY: is a secret"),
+    ] {
+        assert_refused(Place::Laptop, &of(rest), &[expected]);
+        assert!(!check(Place::Laptop, &of(rest)).unwrap_err().concat().contains("s3cret"));
+    }
+    check(Place::Laptop, &of("env: {TOKENIZERS_PARALLELISM: 'false', MONKEY: a}, args: [--tokenizer, t]")).unwrap();
 }
 
 #[test]

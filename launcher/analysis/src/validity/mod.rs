@@ -67,6 +67,13 @@ impl Verdict {
         }
     }
 
+    /// Says why the target stopped answering, where that is a reason. `why`: a sentence without words of a server.
+    pub fn explain_lost_target(&mut self, why: &str) {
+        for reason in self.reasons.iter_mut().filter(|it| it.name == LauncherReason::TargetLost) {
+            reason.message = format!("{why}; {}", reason.message);
+        }
+    }
+
     /// Whether a reason is among them.
     pub(super) fn has(&self, name: LauncherReason) -> bool {
         self.reasons.iter().any(|it| it.name == name)

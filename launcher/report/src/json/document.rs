@@ -25,6 +25,7 @@ use super::{
     hardware::HardwareDocument,
     judgement::JudgementDocument,
     loadgen::LoadGenDocument,
+    managed_server::ManagedServerDocument,
     objectives::{self, ObjectiveDocument},
     request_sample::RequestSampleDocument,
     server::ServerDocument,
@@ -49,6 +50,8 @@ pub struct ReportDocument {
     pub server: Option<ServerDocument>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub startups: Vec<ServerStart>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub managed_server: Option<ManagedServerDocument>,
     pub started: Timestamp,
     pub outcome: Outcome,
     pub reasons: Vec<ReasonDocument>,
@@ -110,6 +113,7 @@ impl ReportDocument {
             model: analysis.model.clone(),
             server: report.server.map(ServerDocument::new),
             startups: report.startups.to_vec(),
+            managed_server: report.managed_server.cloned(),
             started: analysis.started,
             outcome: analysis.verdict.outcome,
             reasons: analysis.verdict.reasons.iter().map(reason).collect(),

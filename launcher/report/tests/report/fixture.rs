@@ -155,6 +155,8 @@ impl Fixture {
             accuracy_files: &[],
             server_metrics: None,
             startups: &[],
+            managed_server: None,
+            server_logs: &[],
             records: Some(&analysed.records),
         }
     }

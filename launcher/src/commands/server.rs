@@ -1,0 +1,49 @@
+//! `benchwright server`: a model server for several runs.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use launcher::run::servers;
+
+#[derive(Args)]
+pub(crate) struct ServerArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Start the server of a BenchmarkRun file, wait until it is ready, and leave it running; runs with lifecycle Reuse find it
+    Start {
+        /// The BenchmarkRun file with spec.target.server
+        #[arg(short, long, value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// End a server, and say what was left of it: that of a file, one by its name, or all
+    Stop {
+        /// The BenchmarkRun file that it was started from; a file that was changed since has another server
+        #[arg(short, long, value_name = "FILE")]
+        file: Option<PathBuf>,
+        /// The name, as `benchwright server status` lists it
+        #[arg(value_name = "NAME", conflicts_with = "file")]
+        name: Option<String>,
+        /// End all servers of this user
+        #[arg(long, conflicts_with_all = ["file", "name"], required_unless_present_any = ["file", "name"])]
+        all: bool,
+    },
+    /// List the servers of this user; exit status 1 where there is none
+    Status {
+        /// Only that of this BenchmarkRun file
+        #[arg(short, long, value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+}
+
+/// Whether it did, or found, what was asked for.
+pub(crate) fn run(args: ServerArgs) -> anyhow::Result<bool> {
+    match args.action {
+        Action::Start { file } => servers::start(&file).map(|()| true),
+        Action::Stop { file, name, .. } => servers::stop(file.as_deref(), name.as_deref()),
+        Action::Status { file } => servers::status(file.as_deref()),
+    }
+}

@@ -1,0 +1,120 @@
+//! [I/O] What `benchwright server` does: one server for several runs.
+
+use std::path::Path;
+
+use crds::{
+    benchmark_run::Lifecycle,
+    resolve::{Endpoint, ManagedServer},
+};
+use managed_server::{state, state::State, sweep};
+
+use super::{Managed, find};
+use crate::{
+    console,
+    input::{self, Input, LocalOptions},
+    run::{Failure, egress, ready, signals},
+};
+use engine::stop::Stop;
+
+/// Starts the server of a file, waits until it is ready, and leaves it running.
+///
+/// # Errors
+/// The file cannot be used, a server of its description runs already, or it is not ready in time.
+pub fn start(file: &Path) -> anyhow::Result<()> {
+    let (input, server) = of_file(file)?;
+    let lasting = ManagedServer { lifecycle: Lifecycle::Keep, ..server };
+    let stop = Stop::default();
+    let started = started(&input, &lasting, &stop).map_err(|failure| anyhow::anyhow!(failure.message))?;
+    let urls = started.urls().join(" ");
+    let logs = started.log_folder.display().to_string();
+    console::print(format!("the server is ready: {urls}\nlogs: {logs}\n"))?;
+    Ok(())
+}
+
+fn started(input: &Input, server: &ManagedServer, stop: &Stop) -> Result<Managed, Failure> {
+    signals::listen(stop, input.run.grace_period.0)?;
+    let resolver = egress::resolver(&input.run)?;
+    let secrets = ready::Secrets::read(&input.run)?;
+    let mut managed = Managed::of_run(server, &input.run, stop)?;
+    let logs = managed.log_folder.display().to_string();
+    let all = ready::wait(input, &secrets, &managed.urls(), &resolver, stop).map_err(|failure| {
+        let message = managed.death.get().map_or(failure.message, |it| it.message());
+        Failure::target(format!("{message}\nthe log of the server is in {logs}"))
+    })?;
+    managed.ready(&all.at, stop)?;
+    Ok(managed)
+}
+
+/// Ends servers: those of a file, one by its name, or, without either, all. Returns whether nothing is left of them.
+///
+/// # Errors
+/// The file cannot be used.
+pub fn stop(file: Option<&Path>, name: Option<&str>) -> anyhow::Result<bool> {
+    let folder = state::folder();
+    let chosen = chosen(&folder, file, name)?;
+    if chosen.is_empty() {
+        console::print("no such server runs\n")?;
+        return Ok(true);
+    }
+    let mut nothing_left = true;
+    for it in chosen {
+        let ended = sweep(&it, &folder)?;
+        let mut line = format!("{}: ended\n", it.name);
+        for note in super::end_document(&ended).notes() {
+            line.push_str(&format!("  {note}\n"));
+        }
+        nothing_left &= ended.remains.is_empty();
+        console::print(line)?;
+    }
+    Ok(nothing_left)
+}
+
+/// Prints the servers, and returns whether there is one.
+///
+/// # Errors
+/// The file cannot be used.
+pub fn status(file: Option<&Path>) -> anyhow::Result<bool> {
+    let folder = state::folder();
+    let chosen = chosen(&folder, file, None)?;
+    if chosen.is_empty() {
+        console::print("no server runs\n")?;
+    }
+    for it in &chosen {
+        console::print(described(it, &folder))?;
+    }
+    Ok(!chosen.is_empty())
+}
+
+fn described(it: &State, folder: &Path) -> String {
+    let how = match (it.is_kept(), it.lasting) {
+        (true, true) => "runs until it is stopped".to_owned(),
+        (true, false) => "runs for a run".to_owned(),
+        (false, _) => match it.processes() {
+            none if none.is_empty() => "is gone; its keeper was killed".to_owned(),
+            left => format!("its keeper was killed, and these processes are left: {}", left.join(", ")),
+        },
+    };
+    let mut text =
+        format!("{}: {how}, since {}; logs: {}\n", it.name, it.since, super::log_folder(folder, &it.name).display());
+    for (replica, runs) in it.replicas.iter().zip(it.runs()) {
+        let state = if runs { "runs" } else { "has ended" };
+        text.push_str(&format!("  http://127.0.0.1:{}, process {}, {state}\n", replica.port, replica.pid));
+    }
+    text
+}
+
+fn chosen(folder: &Path, file: Option<&Path>, name: Option<&str>) -> anyhow::Result<Vec<State>> {
+    let key = file.map(|it| of_file(it).map(|(_, server)| find::key(&server))).transpose()?;
+    let wanted = |it: &State| key.as_ref().is_none_or(|key| it.key == *key) && name.is_none_or(|name| it.name == name);
+    Ok(state::all(folder).into_iter().filter(wanted).collect())
+}
+
+fn of_file(path: &Path) -> anyhow::Result<(Input, ManagedServer)> {
+    let input = input::from_file(path, &LocalOptions::default())?;
+    let Endpoint::Server(server) = &input.run.endpoint else {
+        let shown = path.display();
+        anyhow::bail!("{shown}: spec.target has no server; set spec.target.server, which is what is started");
+    };
+    let server = ManagedServer::clone(server);
+    Ok((input, server))
+}

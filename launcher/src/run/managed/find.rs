@@ -1,0 +1,64 @@
+//! [I/O] Servers of this user that were started before.
+
+use std::{fs, path::Path, time::Duration};
+
+use crds::{
+    benchmark_run::{Distribution, Lifecycle},
+    hex,
+    resolve::ManagedServer,
+};
+use jiff::Timestamp;
+use managed_server::{state, state::State, sweep};
+use sha2::{Digest as _, Sha256};
+use tracing::warn;
+
+/// The end of the name of a folder with the logs of a server.
+pub(super) const LOGS: &str = ".logs";
+/// How long the logs of a server that failed are kept.
+const LOGS_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// The same for all servers that are started in the same way. How long one lives and how load is spread over it make no other server.
+pub(super) fn key(server: &ManagedServer) -> String {
+    let common = ManagedServer {
+        lifecycle: Lifecycle::default(),
+        distribution: Distribution::default(),
+        unknown_options: Vec::new(),
+        ..server.clone()
+    };
+    let text = serde_json::to_vec(&common).unwrap_or_default();
+    hex(&Sha256::digest(text)[..8])
+}
+
+/// A server of a key that outlives its run, and whose replicas all run.
+pub(super) fn running(folder: &Path, key: &str) -> Option<State> {
+    let runs = |it: &State| it.lasting && it.is_kept() && !it.replicas.is_empty() && it.runs().iter().all(|it| *it);
+    state::all(folder).into_iter().find(|it| it.key == key && runs(it))
+}
+
+/// Ends what killed keepers left: servers of a run, whose run is over, and those of the same key, which nothing watches.
+pub(super) fn sweep_stale(folder: &Path, key: &str) {
+    for stale in state::all(folder).iter().filter(|it| !it.is_kept() && (!it.lasting || it.key == key)) {
+        let left = stale.processes();
+        if !left.is_empty() {
+            warn!(server = stale.name, processes = left.join(", "), "a server whose keeper was killed is ended");
+        }
+        match sweep(stale, folder) {
+            Ok(ended) if ended.remains.is_empty() => {}
+            Ok(ended) => warn!(server = stale.name, remains = ended.remains.join(", "), "not all of it could be ended"),
+            Err(error) => warn!(server = stale.name, %error, "it could not be ended"),
+        }
+    }
+}
+
+/// Deletes the logs of servers that ended long ago.
+pub(super) fn delete_old_logs(folder: &Path) {
+    let known: Vec<String> = state::all(folder).into_iter().map(|it| format!("{}{LOGS}", it.name)).collect();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let modified = entry.metadata().and_then(|it| it.modified()).ok().and_then(|it| Timestamp::try_from(it).ok());
+        let age = modified.and_then(|it| Duration::try_from(clock::now().duration_since(it)).ok());
+        if name.ends_with(LOGS) && !known.contains(&name) && age.is_some_and(|it| it > LOGS_KEPT) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! [I/O] The server of a run with `target.server`: started before its first load, watched, and ended after its last one.
+
+pub mod commands;
+mod find;
+mod watch;
+
+use std::{
+    cell::RefCell,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use crds::{
+    benchmark_run::Lifecycle,
+    resolve::{Endpoint, ManagedServer, ResolvedRun},
+};
+use jiff::{SignedDuration, Timestamp};
+use managed_server::{Ended, Exited, LogEnd, Order, ReplicaEnd, ReplicaOrder, Server, Started, state};
+use tracing::{info, warn};
+
+use super::Failure;
+use engine::stop::{Stop, StopReason};
+use report::json::{EndDocument, ManagedServerDocument, ReplicaDocument};
+use watch::{Death, Watch};
+
+/// How long a server may take to end after SIGTERM: engines give their GPUs back.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// The server of the runs of this process, once it is started.
+#[derive(Default)]
+pub(super) struct Servers(RefCell<Option<Managed>>);
+
+/// What a report says of a server, and the logs of its replicas.
+pub(super) struct Described {
+    pub(super) document: ManagedServerDocument,
+    pub(super) logs: Vec<PathBuf>,
+    /// The folder of the logs, where nothing writes to it any more.
+    finished: Option<PathBuf>,
+}
+
+impl Described {
+    /// Deletes the logs, which the results folder has.
+    pub(super) fn forget_logs(&self) {
+        if let Some(folder) = &self.finished
+            && let Err(error) = fs::remove_dir_all(folder)
+        {
+            warn!(%error, folder = %folder.display(), "the logs of the server stay there, too");
+        }
+    }
+}
+
+impl Servers {
+    /// The base URLs of the replicas. The first call starts them; they are not ready then.
+    pub(super) fn urls(&self, run: &ResolvedRun, stop: &Stop) -> Result<Option<Vec<String>>, Failure> {
+        let Endpoint::Server(server) = &run.endpoint else { return Ok(None) };
+        let mut managed = self.0.borrow_mut();
+        if let Some(managed) = &*managed {
+            return Ok(Some(managed.urls()));
+        }
+        let started = Managed::of_run(server, run, stop)?;
+        let urls = started.urls();
+        *managed = Some(started);
+        Ok(Some(urls))
+    }
+
+    /// Notes when each replica was ready. A server that outlives the run is left to its keeper now.
+    pub(super) fn ready(&self, at: &[Timestamp], stop: &Stop) -> Result<(), Failure> {
+        match &mut *self.0.borrow_mut() {
+            Some(managed) => managed.ready(at, stop),
+            None => Ok(()),
+        }
+    }
+
+    /// The death of a replica that nobody asked for.
+    pub(super) fn death(&self) -> Option<Exited> {
+        self.0.borrow().as_ref()?.death.get()
+    }
+
+    /// A failure of the run in the words of its server, where that died, and with the place of its log.
+    pub(super) fn explain(&self, failure: Failure) -> Failure {
+        let managed = self.0.borrow();
+        let Some(managed) = managed.as_ref() else { return failure };
+        let logs = managed.log_folder.display();
+        match managed.death.get() {
+            Some(exited) => Failure::target(format!("{}\nthe whole log is in {logs}", exited.message()))
+                .shown_as(format!("{}; the launcher's log has its last words", exited.headline())),
+            None => failure.followed_by(&format!("\nthe log of the server is in {logs}")),
+        }
+    }
+
+    /// What the report says. `last`: no further load follows, and a server of the run is ended now.
+    pub(super) fn describe(&self, last: bool, with_logs: bool) -> Option<Described> {
+        let mut managed = self.0.borrow_mut();
+        let managed = managed.as_mut()?;
+        if last {
+            managed.end();
+        }
+        Some(managed.described(with_logs))
+    }
+
+    /// Ends a server that must not outlive the run, and says what is known of that.
+    pub(super) fn end(&self) {
+        if let Some(managed) = &mut *self.0.borrow_mut() {
+            managed.end();
+        }
+    }
+}
+
+/// Who keeps the server.
+enum Hold {
+    /// This process, through its keeper.
+    Own(Server),
+    /// Its keeper alone; it outlives this process.
+    Lasting(#[expect(dead_code, reason = "its end ends the watch")] Watch),
+    /// It has been ended.
+    Gone,
+}
+
+pub(super) struct Managed {
+    server: ManagedServer,
+    commands: Vec<Vec<String>>,
+    started: Vec<Started>,
+    ready: Vec<Timestamp>,
+    log_folder: PathBuf,
+    reused: bool,
+    death: Death,
+    hold: Hold,
+    ended: Option<Ended>,
+}
+
+impl Managed {
+    /// The server that a run asks for: a new one, or one that runs.
+    fn of_run(server: &ManagedServer, run: &ResolvedRun, stop: &Stop) -> Result<Managed, Failure> {
+        if server.replicas > 1 {
+            let replicas = server.replicas;
+            let message =
+                format!("spec.target.server.replicas: is {replicas}; this release sends a load to one, write 1");
+            return Err(Failure::configuration(message));
+        }
+        let folder = prepared_folder()?;
+        let key = find::key(server);
+        let lock = state::lock(&folder, &key);
+        if let Err(error) = &lock {
+            warn!(%error, "another run may start the same server at this moment");
+        }
+        find::sweep_stale(&folder, &key);
+        let running = find::running(&folder, &key);
+        match (running, server.lifecycle) {
+            (Some(running), Lifecycle::Reuse) => {
+                info!(server = running.name, "the server runs already");
+                let death = Death::new(stop);
+                let watch = Watch::start(running.clone(), folder.clone(), death.clone());
+                let ports = running.replicas.iter().map(|it| it.port);
+                Ok(Managed {
+                    commands: commands_shown(&replicas(server, ports)?),
+                    server: server.clone(),
+                    started: running.replicas.clone(),
+                    ready: Vec::new(),
+                    log_folder: log_folder(&folder, &running.name),
+                    reused: true,
+                    death,
+                    hold: Hold::Lasting(watch),
+                    ended: None,
+                })
+            }
+            (Some(running), _) => Err(Failure::configuration(format!(
+                "spec.target.server: a server of the same description runs already, {} since {}; set lifecycle: Reuse to measure that one, or end it: \
+                 benchwright server stop {}",
+                running.name, running.since, running.name
+            ))),
+            (None, _) => Managed::start(server, &run.run.attempt_name(), folder, key, stop),
+        }
+    }
+
+    fn start(
+        server: &ManagedServer,
+        name: &str,
+        folder: PathBuf,
+        key: String,
+        stop: &Stop,
+    ) -> Result<Managed, Failure> {
+        let ports = managed_server::choose(server.port, server.replicas)
+            .map_err(|error| Failure::configuration(format!("spec.target.server.port: {error}")))?;
+        let replicas = replicas(server, ports)?;
+        let log_folder = log_folder(&folder, name);
+        let cannot = |error: std::io::Error| {
+            let shown = log_folder.display();
+            let remedy = format!("make room there, or name another folder in {}", state::FOLDER_VARIABLE);
+            Failure::configuration(format!("the logs of the server cannot be written to {shown}: {error}; {remedy}"))
+        };
+        fs::create_dir_all(&log_folder).map_err(cannot)?;
+        let commands = commands_shown(&replicas);
+        let order = Order {
+            name: name.to_owned(),
+            key,
+            replicas,
+            log_folder: log_folder.clone(),
+            grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX),
+            state_folder: folder,
+        };
+        let death = Death::new(stop);
+        let told = death.clone();
+        let started = Server::start(&own_program()?, &order, move |exited| told.set(exited.clone()));
+        let running = started.map_err(|error| {
+            // Nothing has written to it.
+            let _ = fs::remove_dir_all(&log_folder);
+            Failure::configuration(format!("spec.target.server: {error}"))
+        })?;
+        for (replica, (it, command)) in running.started().iter().zip(&commands).enumerate() {
+            let command = command.join(" ");
+            info!(replica, pid = it.pid, port = it.port, log = %it.log.display(), command, "the server is started");
+        }
+        Ok(Managed {
+            server: server.clone(),
+            commands,
+            started: running.started().to_vec(),
+            ready: Vec::new(),
+            log_folder,
+            reused: false,
+            death,
+            hold: Hold::Own(running),
+            ended: None,
+        })
+    }
+
+    fn urls(&self) -> Vec<String> {
+        self.started.iter().map(|it| format!("http://127.0.0.1:{}", it.port)).collect()
+    }
+
+    fn ready(&mut self, at: &[Timestamp], stop: &Stop) -> Result<(), Failure> {
+        if !self.ready.is_empty() || self.reused {
+            return Ok(());
+        }
+        self.ready = at.to_vec();
+        if self.server.lifecycle == Lifecycle::PerRun {
+            return Ok(());
+        }
+        let Hold::Own(server) = std::mem::replace(&mut self.hold, Hold::Gone) else { return Ok(()) };
+        let name = server.name().to_owned();
+        server.let_go().map_err(|error| Failure::target(format!("the server cannot be left running: {error}")))?;
+        let folder = state::folder();
+        let state = state::all(&folder).into_iter().find(|it| it.name == name);
+        let gone = || Failure::target(format!("the server {name} ended as it was left running"));
+        self.death = self.death.again(stop);
+        self.hold = Hold::Lasting(Watch::start(state.ok_or_else(gone)?, folder, self.death.clone()));
+        info!(server = name, "the server outlives this run: `benchwright server stop {name}` ends it");
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        let Hold::Own(server) = std::mem::replace(&mut self.hold, Hold::Gone) else { return };
+        info!("the server is ended");
+        let ended = server.end();
+        let end = end_document(&ended);
+        for note in end.notes() {
+            warn!("the server has ended: {note}");
+        }
+        self.ended = Some(ended);
+    }
+
+    fn described(&self, with_logs: bool) -> Described {
+        let logs: Vec<PathBuf> = self.started.iter().map(|it| it.log.clone()).collect();
+        let replicas = (0..self.started.len()).map(|index| self.replica(index, with_logs)).collect();
+        let document = ManagedServerDocument {
+            engine: self.server.engine,
+            lifecycle: self.server.lifecycle,
+            reused: self.reused,
+            distribution: self.server.distribution,
+            unknown_options: self.server.unknown_options.clone(),
+            replicas,
+            end: self.ended.as_ref().map(end_document),
+        };
+        let finished = self.ended.as_ref().map(|_| self.log_folder.clone());
+        Described { document, logs: if with_logs { logs } else { Vec::new() }, finished }
+    }
+
+    fn replica(&self, index: usize, with_logs: bool) -> ReplicaDocument {
+        let started = &self.started[index];
+        let death = self.death.get().filter(|it| it.replica == index);
+        let end: Option<&ReplicaEnd> = self.ended.as_ref().and_then(|it| it.replicas.get(index));
+        let exit = death.as_ref().map(|it| it.exit).or(end.map(|it| it.exit));
+        let since = |ready: &Timestamp| {
+            let elapsed: SignedDuration = ready.duration_since(started.at);
+            u64::try_from(elapsed.as_millis()).unwrap_or(0)
+        };
+        ReplicaDocument {
+            url: format!("http://127.0.0.1:{}", started.port),
+            command: self.commands.get(index).cloned().unwrap_or_default(),
+            pid: started.pid,
+            started: started.at,
+            ready_ms: self.ready.get(index).map(since),
+            exit: exit.map(|it| it.to_string()),
+            died: death.is_some(),
+            out_of_memory: death.as_ref().and_then(|it| it.out_of_memory.clone()),
+            last_words: death.map(|it| it.last_words).unwrap_or_default(),
+            log: with_logs.then(|| report::server_log(index)),
+            log_note: end.and_then(|it| log_note(&it.log)),
+        }
+    }
+}
+
+/// A server must not outlive a run that failed on the way, and what is left is said.
+impl Drop for Managed {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// What a log lacks or hides.
+fn log_note(log: &LogEnd) -> Option<String> {
+    let mut notes = Vec::new();
+    if log.bytes_left_out > 0 {
+        notes.push(format!("{} of {} bytes are left out", log.bytes_left_out, log.bytes));
+    }
+    if log.redacted_lines > 0 {
+        notes.push(format!("in {} lines something that looks like a secret is replaced", log.redacted_lines));
+    }
+    notes.extend(log.error.clone());
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+fn end_document(ended: &Ended) -> EndDocument {
+    EndDocument {
+        killed: ended.killed.clone(),
+        left_behind: ended.left_behind.clone(),
+        deleted_shared_memory: ended.deleted_shared_memory.clone(),
+        remains: ended.remains.clone(),
+    }
+}
+
+fn own_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| {
+        Failure::configuration(format!(
+            "this program cannot be found to keep the server: {error}; start it by its path"
+        ))
+    })
+}
+
+fn replicas(server: &ManagedServer, ports: impl IntoIterator<Item = u16>) -> Result<Vec<ReplicaOrder>, Failure> {
+    let program = own_program()?.display().to_string();
+    let one = |(index, port): (u32, u16)| {
+        let start = server.replica(index, port, &program);
+        ReplicaOrder { command: [start.command, start.args].concat(), env: start.env, port }
+    };
+    Ok((0..).zip(ports).map(one).collect())
+}
+
+fn commands_shown(replicas: &[ReplicaOrder]) -> Vec<Vec<String>> {
+    replicas.iter().map(|it| managed_server::arguments(&it.command)).collect()
+}
+
+/// The folder of the state files, which is made.
+fn prepared_folder() -> Result<PathBuf, Failure> {
+    let folder = state::folder();
+    state::make(&folder).map_err(|error| {
+        let shown = folder.display();
+        let remedy = format!("name another folder in {}", state::FOLDER_VARIABLE);
+        Failure::configuration(format!(
+            "the folder {shown}, by which servers are found, cannot be made: {error}; {remedy}"
+        ))
+    })?;
+    find::delete_old_logs(&folder);
+    Ok(folder)
+}
+
+/// Where the logs of a server are while it runs.
+fn log_folder(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}{}", find::LOGS))
+}
+
+impl Death {
+    /// A death ends the load: what is not answered yet never will be.
+    fn new(stop: &Stop) -> Death {
+        let stop = stop.clone();
+        Death::telling(Arc::new(move || stop.abort(StopReason::TargetLost)))
+    }
+
+    /// The same for a server that another one watches from now on.
+    fn again(&self, stop: &Stop) -> Death {
+        let next = Death::new(stop);
+        self.get().into_iter().for_each(|it| next.set(it));
+        next
+    }
+}

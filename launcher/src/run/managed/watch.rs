@@ -1,0 +1,83 @@
+//! [I/O] Whether a server still runs.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
+
+use managed_server::{Exit, Exited, state, state::State};
+use tracing::{error, warn};
+
+/// Time between two looks at a server that another process keeps.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How many looks the keeper may take to write how its server ended.
+const LOOKS_FOR_EXIT: u32 = 4;
+
+/// The first replica that ended without being asked to.
+#[derive(Clone)]
+pub(super) struct Death {
+    exited: Arc<Mutex<Option<Exited>>>,
+    then: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Death {
+    /// `then` is called at the first death.
+    pub(super) fn telling(then: Arc<dyn Fn() + Send + Sync>) -> Death {
+        Death { exited: Arc::default(), then }
+    }
+
+    pub(super) fn set(&self, exited: Exited) {
+        let mut first = self.exited.lock().unwrap_or_else(PoisonError::into_inner);
+        error!("{}", exited.message());
+        if first.is_none() {
+            *first = Some(exited);
+            (self.then)();
+        }
+    }
+
+    pub(super) fn get(&self) -> Option<Exited> {
+        self.exited.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A thread that looks at a server of another keeper, until it is dropped.
+pub(super) struct Watch(#[expect(dead_code, reason = "its end is what the thread waits for")] mpsc::Sender<()>);
+
+impl Watch {
+    pub(super) fn start(state: State, folder: PathBuf, death: Death) -> Watch {
+        let (sender, ended) = mpsc::channel::<()>();
+        let body = move || {
+            let mut state = state;
+            let mut looks = 0;
+            while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                let runs = state.runs();
+                let Some(replica) = runs.iter().position(|it| !it) else { continue };
+                let now = state::all(&folder).into_iter().find(|it| it.name == state.name);
+                state = now.unwrap_or(state);
+                looks += 1;
+                if let Some(exited) = state.exited.first() {
+                    return death.set(exited.clone());
+                }
+                if looks > LOOKS_FOR_EXIT {
+                    return death.set(Exited {
+                        replica,
+                        pid: state.replicas.get(replica).map_or(0, |it| it.pid),
+                        exit: Exit::Unknown,
+                        at: clock::now(),
+                        out_of_memory: None,
+                        last_words: Vec::new(),
+                    });
+                }
+            }
+        };
+        if let Err(error) = thread::Builder::new().name("server-watch".into()).spawn(body) {
+            warn!(%error, "whether the server lives is not watched");
+        }
+        Watch(sender)
+    }
+}

@@ -1,0 +1,63 @@
+//! The server of a run with `target.server`, where this program cannot keep one: its keeper needs what only Linux has.
+
+use std::path::PathBuf;
+
+use crds::resolve::{Endpoint, ResolvedRun};
+use jiff::Timestamp;
+
+use super::Failure;
+use engine::stop::Stop;
+use report::json::ManagedServerDocument;
+
+/// There is none.
+#[derive(Default)]
+pub(super) struct Servers;
+
+/// Nothing is described.
+pub(super) struct Described {
+    pub(super) document: ManagedServerDocument,
+    pub(super) logs: Vec<PathBuf>,
+}
+
+impl Described {
+    pub(super) fn forget_logs(&self) {}
+}
+
+/// No server ends.
+pub(super) struct Exited;
+
+impl Exited {
+    pub(super) fn headline(&self) -> String {
+        String::new()
+    }
+}
+
+impl Servers {
+    pub(super) fn urls(&self, run: &ResolvedRun, _: &Stop) -> Result<Option<Vec<String>>, Failure> {
+        match &run.endpoint {
+            Endpoint::Server(_) => Err(Failure::configuration(
+                "spec.target.server: is started on Linux only; start the server yourself, and set spec.target.url"
+                    .into(),
+            )),
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn ready(&self, _: &[Timestamp], _: &Stop) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    pub(super) fn death(&self) -> Option<Exited> {
+        None
+    }
+
+    pub(super) fn explain(&self, failure: Failure) -> Failure {
+        failure
+    }
+
+    pub(super) fn describe(&self, _: bool, _: bool) -> Option<Described> {
+        None
+    }
+
+    pub(super) fn end(&self) {}
+}

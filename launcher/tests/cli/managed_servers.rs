@@ -1,0 +1,233 @@
+//! `target.server` on this machine: real processes, from their start to nothing that is left.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    process::{Command, Stdio},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::common::{self, Folder, HEAD, profile};
+
+/// A run of requests against a server; `server`: the fields of `spec.target.server`.
+fn file(server: &str, seconds: u32) -> String {
+    let (head, rest) = common::at("http://x", 60, &profile(10, seconds))
+        .split_once("  target:")
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .unwrap();
+    assert_eq!(head, format!("{HEAD}spec:\n"));
+    let (_, rest) = rest.split_once('\n').unwrap();
+    format!("{head}  target: {{server: {{{server}}}, readiness: {{timeoutSeconds: 60}}}}\n{rest}")
+}
+
+trait Managed {
+    /// The program, with state files of the test's own.
+    fn managed(&self, arguments: &[&str]) -> Command;
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String);
+    fn servers(&self) -> Vec<String>;
+}
+
+impl Managed for Folder {
+    fn managed(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(arguments);
+        command.env("BENCHWRIGHT_STATE_DIR", self.path("state"));
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let done = self.managed(arguments).output().unwrap();
+        let text = |it: Vec<u8>| String::from_utf8(it).unwrap();
+        (done.status.code(), text(done.stdout), text(done.stderr))
+    }
+
+    /// The processes with a mark that this test's state folder gave, and the state files.
+    fn servers(&self) -> Vec<String> {
+        let wanted = format!("BENCHWRIGHT_STATE_DIR={}", self.path("state").display());
+        let processes = fs::read_dir("/proc").unwrap().flatten().map(|it| it.path());
+        let has = |it: &std::path::PathBuf| {
+            let environment = fs::read(it.join("environ")).unwrap_or_default();
+            environment.split(|it| *it == 0).any(|it| it == wanted.as_bytes())
+        };
+        let processes = processes.filter(has).map(|it| it.display().to_string());
+        let files = fs::read_dir(self.path("state")).into_iter().flatten().flatten();
+        let files = files.map(|it| it.file_name().into_string().unwrap()).filter(|it| it.ends_with(".json"));
+        processes.chain(files).collect()
+    }
+}
+
+const SIMULATOR: &str = "engine: Simulator, model: org/m, args: [--preset, instant]";
+
+#[test]
+fn a_server_is_started_for_the_run_and_nothing_of_it_is_left() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &file(SIMULATOR, 1));
+    let (code, out, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let report = folder.report();
+    let server = &report["managedServer"];
+    let replica = &server["replicas"][0];
+    assert_eq!((&server["engine"], &server["lifecycle"]), (&"Simulator".into(), &"PerRun".into()), "{server}");
+    assert_eq!(replica["log"], "server/0.log");
+    assert!(replica["readyMs"].is_u64() && replica["exit"].is_string() && replica["died"].is_null(), "{replica}");
+    assert_eq!(server["end"], serde_json::json!({}), "nothing was left");
+    let log = fs::read_to_string(folder.path("results/latest/server/0.log")).unwrap();
+    assert!(log.contains(replica["url"].as_str().unwrap()), "{log}");
+    let page = fs::read_to_string(folder.path("results/latest/report.md")).unwrap();
+    assert!(page.contains("## Managed server") && page.contains("no process, port or shared memory of it was left"));
+    let metrics = report["serverMetrics"]["endpoints"].to_string();
+    assert!(metrics.contains(replica["url"].as_str().unwrap()), "its own metrics are read: {metrics}");
+    assert_eq!(folder.servers(), Vec::<String>::new());
+    let logs = fs::read_dir(folder.path("state")).unwrap().flatten().filter(|it| it.path().is_dir()).count();
+    assert_eq!(logs, 0, "the results folder has the log");
+}
+
+#[test]
+fn a_server_that_cannot_start_ends_the_run_with_its_last_words() {
+    let folder = Folder::new();
+    let script = "engine: Custom, command: [sh, -c, 'echo no GPU found; exit 3']";
+    folder.write("run.yaml", &file(script, 1));
+    let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(11), "{err}");
+    assert!(err.contains("benchwright: the managed server ended with exit status 3 (replica 0, process "), "{err}");
+    assert!(err.contains("its last words:\n  | no GPU found\nthe whole log is in "), "{err}");
+    assert_eq!(folder.servers(), Vec::<String>::new());
+    let log = err.lines().find_map(|it| it.split_once("the whole log is in ")).unwrap().1;
+    assert_eq!(fs::read_to_string(format!("{log}/0.log")).unwrap(), "no GPU found\n");
+}
+
+#[test]
+fn what_cannot_be_started_says_what_to_do() {
+    let folder = Folder::new();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let used = port.local_addr().unwrap().port();
+    for (server, expected) in [
+        (
+            "engine: VLLM, model: m, command: [no-such-vllm]".to_owned(),
+            "the program \"no-such-vllm\" is in no folder of PATH",
+        ),
+        (format!("{SIMULATOR}, port: {used}"), "spec.target.server.port: is"),
+    ] {
+        folder.write("run.yaml", &file(&server, 1));
+        let (code, _, err) = folder.run(&["run", "-f", "run.yaml", "--no-results"]);
+        assert_eq!(code, Some(10), "{err}");
+        assert!(err.contains(expected), "{err}");
+        assert_eq!(folder.servers(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_server_that_dies_during_the_load_ends_the_run() {
+    let folder = Folder::new();
+    let own = env!("CARGO_BIN_EXE_benchwright");
+    // It dies once the test says so: when there is a file.
+    let script = format!(
+        "{own} sim --preset instant --port $(PORT) & until test -e die; do sleep 0.1; done; echo out of luck; exit 7"
+    );
+    folder.write("run.yaml", &file(&format!("engine: Custom, command: [sh, -c, '{script}']"), 600));
+    let mut child =
+        folder.managed(&["run", "-f", "run.yaml"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    lines.by_ref().find(|it| it.contains("the target is ready")).unwrap();
+    folder.write("die", "");
+    let rest: Vec<String> = lines.collect();
+    assert!(rest.iter().any(|it| it.contains("ended with exit status 7")), "{rest:?}");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{rest:?}");
+    let report = folder.report();
+    assert_eq!(report["outcome"], "Invalid");
+    assert_eq!(report["reasons"][0]["reason"], "TargetLost");
+    assert!(report["reasons"][0]["message"].as_str().unwrap().contains("exit status 7"), "{}", report["reasons"]);
+    let replica = &report["managedServer"]["replicas"][0];
+    assert_eq!((&replica["died"], &replica["exit"]), (&true.into(), &"exit status 7".into()));
+    assert_eq!(replica["lastWords"].as_array().unwrap().last().unwrap(), "out of luck");
+    assert_eq!(folder.servers(), Vec::<String>::new());
+}
+
+#[test]
+fn a_signal_and_a_killed_launcher_leave_no_server() {
+    for signal in [Signal::TERM, Signal::KILL] {
+        let folder = Folder::new();
+        folder.write("run.yaml", &file(SIMULATOR, 600));
+        let mut child =
+            folder.managed(&["run", "-f", "run.yaml"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        lines.by_ref().find(|it| it.contains("the target is ready")).unwrap();
+        kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), signal).unwrap();
+        let code = child.wait().unwrap().code();
+        assert_eq!(code, (signal == Signal::TERM).then_some(20));
+        for _ in 0..600 {
+            if folder.servers().is_empty() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        assert_eq!(folder.servers(), Vec::<String>::new(), "{signal:?}");
+    }
+}
+
+#[test]
+fn one_server_serves_several_runs() {
+    let folder = Folder::new();
+    let text = file(&format!("{SIMULATOR}, lifecycle: Reuse"), 1);
+    folder.write("run.yaml", &text);
+    folder.write("alone.yaml", &text.replace("lifecycle: Reuse", "lifecycle: PerRun"));
+    assert_eq!(folder.run(&["server", "status"]).0, Some(1));
+    let (code, out, err) = folder.run(&["server", "start", "-f", "run.yaml"]);
+    assert_eq!(code, Some(0), "{err}");
+    let url = out.split_whitespace().find(|it| it.starts_with("http://")).unwrap().to_owned();
+    for _ in 0..2 {
+        let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
+        assert_eq!(code, Some(0), "{err}");
+        let server = &folder.report()["managedServer"];
+        assert_eq!((&server["reused"], &server["replicas"][0]["url"]), (&true.into(), &url.as_str().into()));
+        assert!(server["replicas"][0]["exit"].is_null() && server["end"].is_null(), "{server}");
+    }
+    let (code, _, err) = folder.run(&["run", "-f", "alone.yaml"]);
+    assert_eq!(code, Some(10));
+    assert!(
+        err.contains("a server of the same description runs already") && err.contains("benchwright server stop"),
+        "{err}"
+    );
+    let (code, out, _) = folder.run(&["server", "status", "-f", "run.yaml"]);
+    assert!(code == Some(0) && out.contains("runs until it is stopped") && out.contains(&url), "{out}");
+    let (code, out, err) = folder.run(&["server", "stop", "-f", "alone.yaml"]);
+    assert!(code == Some(0) && out.contains(": ended"), "{out} {err}");
+    assert_eq!(folder.servers(), Vec::<String>::new());
+    assert_eq!(folder.run(&["server", "stop", "--all"]).0, Some(0));
+}
+
+#[test]
+fn a_kept_server_outlives_its_run() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &file(&format!("{SIMULATOR}, lifecycle: Keep"), 1));
+    let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(0), "{err}");
+    let server = &folder.report()["managedServer"];
+    assert!(
+        server["reused"] == false && server["replicas"][0]["readyMs"].is_u64() && server["end"].is_null(),
+        "{server}"
+    );
+    assert!(fs::read_to_string(folder.path("results/latest/server/0.log")).unwrap().contains("http://"));
+    assert_eq!(folder.run(&["server", "status"]).0, Some(0));
+    assert_eq!(folder.run(&["server", "stop", "--all"]).0, Some(0));
+    assert_eq!(folder.servers(), Vec::<String>::new());
+}
+
+#[test]
+fn a_series_has_one_server() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &file(SIMULATOR, 1));
+    let (code, _, err) = folder.run(&["run", "-f", "run.yaml", "--repeat", "2"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(err.matches("the server is started").count(), 1, "{err}");
+    let of = |run: &str| {
+        let series =
+            fs::read_dir(folder.path("results")).unwrap().flatten().find(|it| it.path().join("repeats.json").exists());
+        let text = fs::read_to_string(series.unwrap().path().join(run).join("report.json")).unwrap();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()["managedServer"].clone()
+    };
+    let (first, last) = (of("r1"), of("r2"));
+    assert_eq!(first["replicas"][0]["pid"], last["replicas"][0]["pid"]);
+    assert!(first["end"].is_null() && last["end"].is_object(), "{first} {last}");
+    assert_eq!(folder.servers(), Vec::<String>::new());
+}
