@@ -49,8 +49,13 @@ pub struct Server {
     #[cfg_attr(feature = "kube", schemars(with = "HubToken"))]
     pub hub_token: Option<HubToken>,
 
+    /// True: the engine runs without the server of its API, so that figures are those of the engine alone: vLLM's LLM class behind an endpoint
+    /// of Benchwright's, which has completions and no chats. VLLM outside of a cluster only. Default: false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offline: bool,
+
     /// The program and what comes before its arguments. Default: `vllm serve`, `python3 -m sglang.launch_server` or
-    /// `benchwright sim`. Custom needs it outside of a cluster; in one it has the entry point of its image.
+    /// `benchwright sim`, with offline `benchwright offline-engine`. Custom needs it outside of a cluster; in one it has the entry point of its image.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 32), extend("items" = bounded_text(MAX_SERVER_TEXT))))]
     pub command: Vec<String>,

@@ -39,21 +39,17 @@ pub(crate) struct OfflineEngineArgs {
     #[arg(long, env = "BENCHWRIGHT_PYTHON", default_value = "python3")]
     python: OsString,
 
-    /// The name under which the model is served. Default: the model itself.
-    #[arg(long)]
-    served_model_name: Option<String>,
-
     /// The model: its name on a hub, or its path.
     model: String,
 
-    /// Further arguments, as `vllm serve` takes them, such as --max-model-len 4096.
+    /// Further arguments, as `vllm serve` takes them, such as --max-model-len 4096. Of --served-model-name the first name counts.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }
 
 /// Serves until a signal ends it, or the engine has ended.
 pub(crate) fn run(args: OfflineEngineArgs) -> Result<(), CommandError> {
-    let OfflineEngineArgs { host, port, python, served_model_name, model, arguments } = args;
+    let OfflineEngineArgs { host, port, python, model, arguments } = args;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CommandError::Runtime)?;
     runtime.block_on(async {
         let address = SocketAddr::from((host, port));
@@ -69,9 +65,31 @@ pub(crate) fn run(args: OfflineEngineArgs) -> Result<(), CommandError> {
         if let Err(error) = console::print(text) {
             tracing::warn!(%error, "the address was not printed");
         }
-        let served = served_model_name.unwrap_or_else(|| model.clone());
+        let served = served_name(&arguments).unwrap_or_else(|| model.clone());
         let all = [OsString::from(model)].into_iter().chain(arguments).collect();
         let options = Options { python, arguments: all, model: served };
         Ok(offline_engine::serve(options, listener, shutdown).await?)
     })
+}
+
+/// The name under which the model is served, among the arguments of vLLM.
+fn served_name(arguments: &[OsString]) -> Option<String> {
+    let texts: Vec<&str> = arguments.iter().filter_map(|it| it.to_str()).collect();
+    let at = texts.iter().position(|it| it.starts_with("--served-model-name"))?;
+    let name = texts[at].split_once('=').map(|it| it.1).or_else(|| texts.get(at + 1).copied())?;
+    Some(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_the_model_is_that_which_vllm_is_given() {
+        let name = |arguments: &[&str]| served_name(&arguments.iter().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(name(&["--max-model-len", "5"]), None);
+        assert_eq!(name(&["--seed", "5", "--served-model-name", "a", "b"]).as_deref(), Some("a"));
+        assert_eq!(name(&["--served-model-name=a"]).as_deref(), Some("a"));
+        assert_eq!(name(&["--served-model-name"]), None);
+    }
 }

@@ -255,7 +255,7 @@ impl Order<'_> {
             loadgen: loadgen.as_ref(),
             accuracy_files: scored.as_ref().map_or(&[], |it| &it.files),
             server_metrics: servers.as_ref(),
-            startups: &[],
+            startups: managed.as_ref().map_or(&[], |it| &it.starts),
             managed_server: managed.as_ref().map(|it| &it.document),
             server_logs: managed.as_ref().map_or(&[], |it| &it.logs),
             records,

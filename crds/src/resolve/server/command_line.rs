@@ -53,6 +53,7 @@ pub(super) fn names_model(server: &Server) -> bool {
 
 fn command(server: &Server) -> Vec<String> {
     let default: &[&str] = match server.engine {
+        _ if server.offline => &[],
         ServerEngine::Vllm => &["vllm", "serve"],
         ServerEngine::Sglang => &["python3", "-m", "sglang.launch_server"],
         ServerEngine::Simulator | ServerEngine::Custom => &[],

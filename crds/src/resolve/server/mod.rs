@@ -33,7 +33,10 @@ pub struct ManagedServer {
     /// The model, as the engine is given it; `None`: the engine knows which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The program and what comes before its options. Empty: Benchwright's own program for the simulator, and in a cluster the
+    /// The engine runs without the server of its API.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offline: bool,
+    /// The program and what comes before its options. Empty: Benchwright's own program for the simulator and with offline, and in a cluster the
     /// entry point of the image for Custom.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
@@ -83,10 +86,13 @@ impl ManagedServer {
     pub fn replica(&self, index: u32, port: u16, own_program: &str) -> ReplicaStart {
         let filled = |text: &String| text.replace(PORT, &port.to_string()).replace(REPLICA, &index.to_string());
         let command = match self.command.as_slice() {
+            [] if self.offline => vec![own_program.to_owned(), "offline-engine".to_owned()],
             [] if self.engine == ServerEngine::Simulator => vec![own_program.to_owned(), "sim".to_owned()],
             command => command.iter().map(filled).collect(),
         };
         let mut args = match (self.engine, &self.model) {
+            // What follows the model goes to vLLM as it is.
+            _ if self.offline => Vec::new(),
             (ServerEngine::Vllm, Some(model)) => vec![model.clone()],
             (ServerEngine::Sglang, Some(model)) => vec!["--model-path".to_owned(), model.clone()],
             (ServerEngine::Simulator, Some(model)) => vec!["--model".to_owned(), model.clone()],
@@ -95,6 +101,7 @@ impl ManagedServer {
         if self.engine != ServerEngine::Custom {
             args.extend(["--host".to_owned(), self.host.clone(), "--port".to_owned(), port.to_string()]);
         }
+        args.extend(self.model.clone().filter(|_| self.offline));
         args.extend(self.args.iter().map(filled));
         let mut env: BTreeMap<String, String> =
             self.env.iter().map(|(name, value)| (name.clone(), filled(value))).collect();
@@ -125,6 +132,7 @@ pub fn resolve_server(server: &Server, place: Place) -> Result<ManagedServer, Ve
 pub(super) fn resolve(server: &Server, place: Place, errors: &mut Errors) -> ManagedServer {
     let defaults = effective::server(server);
     check_place(server, place, errors);
+    check_offline(server, place, errors);
     let model = model(server, errors);
     devices::check(server, defaults.replicas, errors);
     let line = command_line::of(server, devices::per_replica(server, place), errors);
@@ -136,6 +144,7 @@ pub(super) fn resolve(server: &Server, place: Place, errors: &mut Errors) -> Man
     ManagedServer {
         engine: server.engine,
         model,
+        offline: server.offline,
         command: line.command,
         args: line.args,
         env: server.env.clone(),
@@ -181,6 +190,23 @@ fn check_place(server: &Server, place: Place, errors: &mut Errors) {
         let message = "holds HF_TOKEN, which hubToken sets too; take it out of env";
         errors.add(&format!("{FIELD}.env"), message);
     }
+}
+
+/// Only vLLM is known without its API, and only where its Python is on the machine of the launcher.
+fn check_offline(server: &Server, place: Place, errors: &mut Errors) {
+    let name = server.engine.name();
+    let problem = match (server.engine, place) {
+        _ if !server.offline => return,
+        (ServerEngine::Vllm, Place::Laptop) if server.model.is_none() => {
+            "needs the model in spec.target.server.model; move it there from config or args".to_owned()
+        }
+        (ServerEngine::Vllm, Place::Laptop) => return,
+        (ServerEngine::Vllm, Place::Cluster) => {
+            "works outside of a cluster only, because no image holds both vLLM and Benchwright; take it out".to_owned()
+        }
+        _ => format!("runs vLLM's LLM class, and the engine is {name}; take it out, or write engine: VLLM"),
+    };
+    errors.add(&format!("{FIELD}.offline"), &problem);
 }
 
 fn check_ports(server: &Server, place: Place, replicas: u32, errors: &mut Errors) {

@@ -36,6 +36,26 @@ fn each_engine_is_started_as_its_documentation_says() {
 }
 
 #[test]
+fn an_engine_without_its_api_is_started_by_our_own_program() {
+    assert_eq!(
+        line("{engine: VLLM, model: org/m, offline: true, maxModelLen: 4096, config: {enforce-eager: true}}"),
+        "/bin/benchwright offline-engine --host 127.0.0.1 --port 9000 org/m --max-model-len 4096 --enforce-eager"
+    );
+    let vllm = "engine: VLLM, offline: true";
+    assert_refused(
+        Place::Laptop,
+        "{engine: Simulator, offline: true}",
+        &["offline: runs vLLM's LLM class, and the engine is Simulator"],
+    );
+    assert_refused(
+        Place::Cluster,
+        &format!("{{{vllm}, model: m, image: i}}"),
+        &["offline: works outside of a cluster only"],
+    );
+    assert_refused(Place::Laptop, &format!("{{{vllm}, config: {{model: m}}}}"), &["offline: needs the model"]);
+}
+
+#[test]
 fn fields_become_the_options_of_their_engine() {
     let fields = "model: m, tensorParallelSize: 2, maxModelLen: 4096, maxNumSeqs: 64, gpuMemoryUtilization: 0.85, \
                   dtype: bfloat16, quantization: fp8, loadFormat: dummy, args: [--seed, '1']";

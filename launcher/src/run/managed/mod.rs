@@ -2,6 +2,7 @@
 
 pub mod commands;
 mod find;
+mod starts;
 mod watch;
 
 use std::{
@@ -22,7 +23,10 @@ use tracing::{info, warn};
 
 use super::Failure;
 use engine::stop::{Stop, StopReason};
-use report::json::{EndDocument, ManagedServerDocument, ReplicaDocument};
+use report::{
+    json::{EndDocument, ManagedServerDocument, ReplicaDocument},
+    startup::ServerStart,
+};
 use watch::{Death, Watch};
 
 /// How long a server may take to end after SIGTERM: engines give their GPUs back.
@@ -36,6 +40,8 @@ pub(super) struct Servers(RefCell<Option<Managed>>);
 pub(super) struct Described {
     pub(super) document: ManagedServerDocument,
     pub(super) logs: Vec<PathBuf>,
+    /// How those replicas started whose engine's words are known.
+    pub(super) starts: Vec<ServerStart>,
     /// The folder of the logs, where nothing writes to it any more.
     finished: Option<PathBuf>,
 }
@@ -262,7 +268,9 @@ impl Managed {
 
     fn described(&self, with_logs: bool) -> Described {
         let logs: Vec<PathBuf> = self.started.iter().map(|it| it.log.clone()).collect();
-        let replicas = (0..self.started.len()).map(|index| self.replica(index, with_logs)).collect();
+        let replicas: Vec<_> = (0..self.started.len()).map(|index| self.replica(index, with_logs)).collect();
+        let starts = replicas.iter().zip(&logs).enumerate();
+        let starts = starts.filter_map(|(index, (document, log))| starts::of(index, document, log)).collect();
         let document = ManagedServerDocument {
             engine: self.server.engine,
             lifecycle: self.server.lifecycle,
@@ -273,7 +281,7 @@ impl Managed {
             end: self.ended.as_ref().map(end_document),
         };
         let finished = self.ended.as_ref().map(|_| self.log_folder.clone());
-        Described { document, logs: if with_logs { logs } else { Vec::new() }, finished }
+        Described { document, logs: if with_logs { logs } else { Vec::new() }, starts, finished }
     }
 
     fn replica(&self, index: usize, with_logs: bool) -> ReplicaDocument {
