@@ -52,6 +52,8 @@ words! {
     Reason {
         /// The operator creates ConfigMap, claim and Job.
         Preparing,
+        /// The server that the run describes starts.
+        ServerStarting,
         /// `spec.suspend` is true.
         Suspended,
         /// The Job waits for the queue that `spec.queueName` names.
@@ -84,6 +86,8 @@ words! {
         Debugging,
         /// The Job has ended and the operator reads the result.
         ReadingResult,
+        /// The run has ended, and its server is being removed.
+        ServerStopping,
         /// A user cancelled the run, and the launcher drains.
         Cancelling,
         /// An object that the run needs cannot be read.
@@ -122,6 +126,12 @@ words! {
         AmbiguousPod,
         /// The target did not become ready in time.
         TargetUnavailable,
+        /// The server of the run ended, or was not ready in time, before the load began.
+        ServerFailed,
+        /// The server of the run ended while the launcher needed it.
+        ServerDied,
+        /// The server of a finished run was not gone in time.
+        ServerNotGone,
         /// The results could not be stored.
         StorageFailed,
         /// The pod was evicted, preempted, deleted or lost with its node.

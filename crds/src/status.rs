@@ -12,6 +12,7 @@ use crate::{
     figure::{Microseconds, Milli},
     objective::ObjectiveStatus,
     reason::{Reason, Reported},
+    server_status::ServerStatus,
     summary::{Outcome, RunSummary, StageSummary},
 };
 
@@ -60,6 +61,10 @@ pub struct BenchmarkRunStatus {
     #[cfg_attr(feature = "kube", schemars(length(max = 5)))]
     #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["number".to_string()])))]
     pub attempts: Vec<Attempt>,
+    /// The model server that the operator started for the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "ServerStatus"))]
+    pub server: Option<ServerStatus>,
     /// True: the run was ended before all its requests were issued; the figures are of those that were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
@@ -126,6 +131,7 @@ impl Default for BenchmarkRunStatus {
             resolved: None,
             effective_spec: None,
             attempts: Vec::new(),
+            server: None,
             partial: false,
             summary: None,
             columns: None,
@@ -185,13 +191,13 @@ pub enum Phase {
     Pending,
     /// spec.suspend is true.
     Suspended,
-    /// ConfigMap and volume are being made.
+    /// ConfigMap and volume are being made; before them its server starts, if it has one.
     Preparing,
     /// The Job exists; its pod is scheduled, pulls, waits for the target.
     Starting,
     /// The launcher measures.
     Running,
-    /// The Job has ended, its result is being read.
+    /// The Job has ended, its result is being read; or its server is being removed.
     Collecting,
     /// The figures count, and no objective that spec.slo enforces stands against them.
     Succeeded,

@@ -84,7 +84,11 @@ pub fn install(values: &[&str]) -> anyhow::Result<()> {
     let archive = std::fs::metadata(tools::repository().join("target/image/benchwright.tar"));
     let changed = archive.and_then(|it| it.modified()).ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
     let built = format!("podAnnotations.built=at-{}", changed.unwrap_or_default().as_secs());
-    install_release(&tools::repository().join("charts/benchwright"), image(), &[&[built.as_str()], values].concat())
+    install_release(
+        &tools::repository().join("charts/benchwright"),
+        image(),
+        &[&[built.as_str(), "managedServers.enabled=true"], values].concat(),
+    )
 }
 
 /// Installs or upgrades to the chart in a folder, with an image and further `--set` values.

@@ -7,10 +7,14 @@ use crds::{
     BenchmarkRun, BenchmarkRunStatus,
     status::{Attempt, Phase},
 };
-use k8s_openapi::api::{
-    batch::v1::Job,
-    core::v1::{ConfigMap, PersistentVolumeClaim, Pod},
-    networking::v1::NetworkPolicy,
+use k8s_openapi::{
+    api::{
+        apps::v1::Deployment,
+        batch::v1::Job,
+        core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Service},
+        networking::v1::NetworkPolicy,
+    },
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kube::{
     Api, Resource, ResourceExt,
@@ -24,7 +28,7 @@ use crate::{
     context::Context,
     error::{Error, FORBIDDEN},
     events::News,
-    plan::{Child, Plan, Stop, config_map, finished::FINISHED, meta, pvc, status::full_name},
+    plan::{Child, Plan, Stop, config_map, finished::FINISHED, meta, pvc, server::StopServer, status::full_name},
 };
 
 /// Statuses by which the API server refuses an object: malformed, forbidden (by RBAC, a webhook or a quota), too large, invalid.
@@ -61,6 +65,9 @@ pub async fn apply(
         allow_terminal(run, plan, stopped)?;
     }
     delete_jobs(context, run, &namespace, plan).await?;
+    if let Some(what) = &plan.stop_server {
+        stop_server(context, run, &namespace, what).await?;
+    }
     let mut status = plan.status.clone();
     for child in &plan.create {
         let uid = create(context, run, &namespace, child).await?;
@@ -96,6 +103,43 @@ pub async fn apply(
         };
     }
     Ok(Some(after))
+}
+
+/// Deletes what is left of a server. A right that is missing does not keep the run from ending: its status then names what is left.
+async fn stop_server(context: &Context, run: &BenchmarkRun, namespace: &str, what: &StopServer) -> Result<(), Error> {
+    debug!(run = %full_name(run), ?what, "removes the server");
+    let services: Api<Service> = Api::namespaced(context.client.clone(), namespace);
+    for service in &what.services {
+        context.metrics.write("delete", "services");
+        let deleted = services.delete(service, &DeleteParams::background()).await.map(drop);
+        allow_forbidden(run, ignore_absent(deleted))?;
+    }
+    if let Some((name, uid)) = &what.deployment {
+        let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
+        let exactly = Preconditions { uid: uid.clone(), resource_version: None };
+        context.metrics.write("delete", "deployments");
+        let deleted = deployments.delete(name, &DeleteParams::foreground().preconditions(exactly)).await.map(drop);
+        match deleted {
+            // Another one of its name is not the server that was seen.
+            Err(kube::Error::Api(status)) if status.is_conflict() => {}
+            deleted => allow_forbidden(run, ignore_absent(deleted))?,
+        }
+    }
+    for pod in &what.pods {
+        let stopped = stop(context, namespace, &Stop::Pod(pod.clone()), &[]).await;
+        allow_forbidden(run, stopped)?;
+    }
+    Ok(())
+}
+
+fn allow_forbidden(run: &BenchmarkRun, done: Result<(), Error>) -> Result<(), Error> {
+    match done {
+        Err(Error::Api(kube::Error::Api(status))) if status.code == FORBIDDEN => {
+            warn!(run = %full_name(run), error = %status.message, "what is left of a server may not be deleted");
+            Ok(())
+        }
+        done => done,
+    }
 }
 
 /// Deletes the Jobs of a finished run whose retention time has passed. One that may not be deleted stays as long as the run.
@@ -206,14 +250,18 @@ fn publish_event(context: &Context, run: &BenchmarkRun, after: &BenchmarkRun, pl
 /// of the Job.
 fn allow_terminal(run: &BenchmarkRun, plan: &Plan, stopped: Result<(), Error>) -> Result<(), Error> {
     match stopped {
-        Err(Error::Api(kube::Error::Api(status)))
-            if status.code == FORBIDDEN && plan.status.phase.is_some_and(Phase::is_terminal) =>
-        {
+        Err(Error::Api(kube::Error::Api(status))) if status.code == FORBIDDEN && has_ended(&plan.status) => {
             warn!(run = %full_name(run), error = %status.message, "what is left of a finished run may not be deleted");
             Ok(())
         }
         stopped => stopped,
     }
+}
+
+/// Whether the run has ended, or only waits for the end of its server.
+fn has_ended(status: &BenchmarkRunStatus) -> bool {
+    let waits = status.server.as_ref().is_some_and(|it| it.held_end.is_some());
+    waits || status.phase.is_some_and(Phase::is_terminal)
 }
 
 async fn stop(context: &Context, namespace: &str, stop: &Stop, attempts: &[Attempt]) -> Result<(), Error> {
@@ -238,7 +286,7 @@ async fn stop(context: &Context, namespace: &str, stop: &Stop, attempts: &[Attem
     }
 }
 
-/// Deletes the Job of the last attempt of a run that was deleted, unless that has happened.
+/// Deletes the Job of the last attempt of a run that was deleted, unless that has happened. Its server goes with its owner.
 ///
 /// # Errors
 /// The API server's.
@@ -301,7 +349,23 @@ async fn create(
             let accepts = |found: &Job| meta::is_ours(run, &found.metadata);
             create_one(context, run, namespace, it.as_ref(), accepts).await
         }
+        Child::Service(it) => {
+            let accepts = |found: &Service| is_same_server(&found.metadata, &it.metadata);
+            create_one(context, run, namespace, it.as_ref(), accepts).await
+        }
+        Child::Deployment(it) => {
+            let accepts = |found: &Deployment| is_same_server(&found.metadata, &it.metadata);
+            create_one(context, run, namespace, it.as_ref(), accepts).await
+        }
     }
+}
+
+/// Whether an object of a server exists already: of the same owner, or shared with the same labels.
+fn is_same_server(found: &ObjectMeta, wanted: &ObjectMeta) -> bool {
+    let owners = |it: &ObjectMeta| it.owner_references.iter().flatten().map(|it| it.uid.clone()).collect::<Vec<_>>();
+    let labels = wanted.labels.iter().flatten();
+    let mut same = labels.map(|(key, value)| found.labels.as_ref().and_then(|it| it.get(key)) == Some(value));
+    owners(found) == owners(wanted) && same.all(|it| it)
 }
 
 /// Creates an object and returns its UID. `accepts` decides whether an existing object will do.

@@ -39,7 +39,7 @@ pub fn ended(pod: &Pod) -> Option<Ended> {
 
 /// Why Kubernetes disrupted a pod: an eviction, a preemption or a lost node. The kubelet sets no condition on a pod that it evicts
 /// because the pod has exceeded a limit of its own, such as that of ephemeral storage.
-fn disruption(pod: &Pod) -> Option<String> {
+pub(crate) fn disruption(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     let condition = status.conditions.iter().flatten().find(|it| it.type_ == "DisruptionTarget" && it.status == "True");
     let (reason, message) = match condition {

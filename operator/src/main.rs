@@ -307,6 +307,7 @@ fn context(flags: &Flags, launcher_resources: Resources, client: Client, health:
         service_domain: flags.service_domain.clone(),
         pod_security: flags.pods.pod_security,
         network_policy: flags.pods.network_policy(),
+        managed_servers: flags.pods.managed_servers,
         ..Settings::default()
     };
     Context::new(client, settings, reporter, health)

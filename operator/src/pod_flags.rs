@@ -23,6 +23,9 @@ pub struct PodFlags {
     /// Create a NetworkPolicy for each attempt
     #[arg(long)]
     network_policy: bool,
+    /// Start the servers that runs describe; needs rights on Deployments and Services
+    #[arg(long)]
+    pub managed_servers: bool,
     /// Label of pods that may read a launcher's metrics, as key=value; may be given several times
     #[arg(long = "scraper-label", value_name = "KEY=VALUE", value_parser = label, requires = "network_policy")]
     scraper_labels: Vec<(String, String)>,

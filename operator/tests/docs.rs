@@ -165,24 +165,28 @@ fn the_alert_on_attempts_counts_the_reasons_that_the_operator_shows_from_its_sta
     assert!(fresh.contains("benchwright_operator_phase_transitions_total{phase=\"Failed\"} 0"), "{fresh}");
 }
 
+/// Resources and verbs of the rules in a template.
+fn granted(template: &'static str) -> Vec<(&'static str, &'static str)> {
+    let lines =
+        |start: &'static str| template.lines().filter_map(move |it| it.trim().strip_prefix(start)?.strip_suffix(']'));
+    lines("resources: [").zip(lines("verbs: [")).collect()
+}
+
 #[test]
 fn the_chart_grants_what_is_documented_and_nothing_on_secrets_logs_or_exec() {
     let chart = include_str!("../../charts/benchwright/templates/_helpers.tpl");
     let rules = &chart[chart.find("define \"benchwright.rules\"").unwrap()..];
-    let granted: Vec<_> = rules
-        .lines()
-        .filter_map(|it| it.trim().strip_prefix("resources: [")?.strip_suffix(']'))
-        .zip(rules.lines().filter_map(|it| it.trim().strip_prefix("verbs: [")?.strip_suffix(']')))
-        .collect();
-    assert_eq!(granted.len(), 17, "{granted:?}");
-    for (resource, verbs) in granted {
+    let servers = include_str!("../../charts/benchwright/templates/managed-servers.yaml");
+    let [granted, of_servers] = [rules, servers].map(granted);
+    assert_eq!((granted.len(), of_servers.len()), (17, 2), "{granted:?} {of_servers:?}");
+    for (resource, verbs) in granted.into_iter().chain(of_servers) {
         assert!(
             DOC.contains(&format!("{resource} | {verbs} |")),
             "{resource}: {verbs} is not what docs/operator.md says"
         );
     }
     for never in ["secrets", "pods/log", "pods/exec", "\"*\"", "[*]"] {
-        assert!(!rules.contains(never), "{never}");
+        assert!(!rules.contains(never) && !servers.contains(never), "{never}");
     }
 }
 
@@ -205,7 +209,19 @@ fn ten_thousand_runs_give_at_most_two_hundred_series_without_a_name_of_a_run() {
             metrics.phase_left(phase, Duration::from_secs(1));
         }
     }
-    for reason in Reason::ALL {
+    // No attempt ends for a reason of schedules, or for one that says how far a server is.
+    let of_others = [
+        Reason::Scheduled,
+        Reason::RunActive,
+        Reason::RunStarted,
+        Reason::RunSkipped,
+        Reason::StartRefused,
+        Reason::TriggeredRunFailed,
+        Reason::ServerStarting,
+        Reason::ServerStopping,
+        Reason::ServerNotGone,
+    ];
+    for reason in Reason::ALL.iter().filter(|it| !of_others.contains(it)) {
         metrics.attempt_ended(*reason);
     }
     for (verb, resource) in [
@@ -217,6 +233,10 @@ fn ten_thousand_runs_give_at_most_two_hundred_series_without_a_name_of_a_run() {
         ("delete", "jobs"),
         ("delete", "pods"),
         ("delete", "benchmarkruns"),
+        ("create", "services"),
+        ("create", "deployments"),
+        ("delete", "services"),
+        ("delete", "deployments"),
         ("patch", "benchmarkruns"),
         ("patch", "benchmarkruns/status"),
     ] {

@@ -61,7 +61,7 @@ pub struct Server {
     pub command: Vec<String>,
 
     /// Arguments, given as they are after those of the other fields. `$(PORT)` stands for the port of the replica, and
-    /// `$(REPLICA)` for its number from 0.
+    /// outside of a cluster `$(REPLICA)` for its number from 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 128), extend("items" = bounded_text(MAX_SERVER_TEXT))))]
     pub args: Vec<String>,
@@ -130,7 +130,7 @@ pub struct Server {
     pub devices: Vec<Vec<String>>,
 
     /// Which replica a request goes to: RoundRobin, each in turn; LeastOutstanding, the one with the fewest requests under way.
-    /// Default: RoundRobin.
+    /// Default: RoundRobin. In a cluster the Service distributes the connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "Distribution"))]
     pub distribution: Option<Distribution>,

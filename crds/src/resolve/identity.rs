@@ -33,8 +33,13 @@ impl RunIdentity {
     /// a second run of the same name must not use the objects or the folder of the first one. At most 58 bytes,
     /// so that `<name>-<index>` is a host name.
     pub fn attempt_name(&self) -> String {
+        format!("{}-a{}", self.stem(), self.attempt)
+    }
+
+    /// How the names of all objects of the run begin. At most 53 bytes.
+    pub(super) fn stem(&self) -> String {
         let uid = Sha256::digest(&self.uid);
-        format!("{}-{}-a{}", self.name, hex(&uid[..3]), self.attempt)
+        format!("{}-{}", self.name, hex(&uid[..3]))
     }
 
     /// The salt of prompts that no other run or attempt sends.

@@ -31,7 +31,7 @@ pub use identity::{RunIdentity, generate_name_problem, repeat_name};
 pub use metrics::{METRICS_PATH, MetricsEndpoint};
 pub use pods::{NetworkPolicySettings, PodSecurity, Scraper};
 pub use profile::ProfileSource;
-pub use server::{ManagedServer, Place, ReplicaStart, resolve_server};
+pub use server::{ManagedServer, Place, ReplicaStart, ServerNames, managed_server, resolve_server, server_image};
 pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope, readable_slo};
 pub use target::{Endpoint, REDACTED, is_secret_name, unix_socket, without_credentials};
 pub use upload::{Upload, results_uri};
@@ -68,6 +68,8 @@ pub struct Settings {
     pub network_policy: Option<NetworkPolicySettings>,
     /// Where the launcher may not connect; absent: nothing is refused but what is refused everywhere.
     pub egress: Option<Egress>,
+    /// Whether this cluster starts the server of a run that describes one.
+    pub managed_servers: bool,
 }
 
 /// A cluster as Kubernetes makes it, without an image of the launcher.
@@ -83,6 +85,7 @@ impl Default for Settings {
             pod_security: PodSecurity::default(),
             network_policy: None,
             egress: Some(Egress::cluster_default()),
+            managed_servers: false,
         }
     }
 }
@@ -224,8 +227,10 @@ pub fn resolve(
     let effective = EffectiveSpec::new(spec, settings);
     let mut errors = Errors::default();
     identity::check_name(&identity.name, &mut errors);
-    let endpoint = target::endpoint(spec, &identity.namespace, settings, &mut errors);
+    let endpoint = target::endpoint(spec, &identity, settings, &mut errors);
     let metrics = metrics::endpoints(spec, &identity.namespace, settings, &mut errors);
+    let metrics = metrics.or_else(|| server::metrics(&identity, spec, settings));
+    server::check_run(&identity, spec, &mut errors);
     target::check_model(spec, &mut errors);
     target::check_ca(spec, &mut errors);
     let hardware = hardware::hardware(spec.target.hardware.as_ref(), &mut errors);
@@ -242,6 +247,7 @@ pub fn resolve(
     check_labels(spec, &mut errors);
     check_service_account(spec, &mut errors);
     let seconds = |count: u32| Span(Duration::from_secs(u64::from(count)));
+    let egress = egress(&identity, spec, settings);
     let prompt_salt = spec.profile.prompt_salt.clone().unwrap_or_else(|| identity.prompt_salt());
     errors.none_or(ResolvedRun {
         run: identity,
@@ -249,10 +255,10 @@ pub fn resolve(
         metrics,
         api: spec.target.api,
         http_version: effective.target.http_version,
-        model: spec.target.model.clone().filter(|it| !it.is_empty()),
+        model: target::model(spec),
         token_file: spec.target.auth.as_ref().map(|_| PathBuf::from(mounts::TOKEN_FILE)),
         ca_file: spec.target.tls.as_ref().map(|_| PathBuf::from(mounts::CA_FILE)),
-        egress: settings.egress.clone(),
+        egress,
         readiness_probe: effective.target.readiness.probe,
         readiness_timeout: seconds(effective.target.readiness.timeout_seconds),
         hardware,
@@ -274,6 +280,15 @@ pub fn resolve(
         run_deadline: seconds(effective.execution.deadlines.run_seconds),
         grace_period: seconds(effective.execution.grace_period_seconds),
     })
+}
+
+/// What the installation blocks, without the server that it starts itself.
+fn egress(run: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Option<Egress> {
+    let mut egress = settings.egress.clone()?;
+    let own = server::called_host(run, spec, settings);
+    // A list without entries excepts nothing, and what blocks nothing needs no exception.
+    egress.allowed_hosts.extend(own.into_iter().flatten());
+    Some(egress)
 }
 
 fn check_times(effective: &EffectiveSpec, errors: &mut Errors) {

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Errors, Settings, effective,
-    server::{ManagedServer, Place},
+    Errors, RunIdentity, Settings, effective,
+    server::{ManagedServer, Place, ServerNames, served_model},
     url::{local_url_problem, url_problem},
 };
 use crate::{
@@ -48,8 +48,13 @@ impl Endpoint {
 /// The members of the union, as messages list them.
 const MEMBERS: &str = "url, serviceRef, gatewayRef, simulator and server";
 
-pub(super) fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Settings, errors: &mut Errors) -> Endpoint {
-    let target = &spec.target;
+pub(super) fn endpoint(
+    spec: &BenchmarkRunSpec,
+    run: &RunIdentity,
+    settings: &Settings,
+    errors: &mut Errors,
+) -> Endpoint {
+    let (target, namespace) = (&spec.target, run.namespace.as_str());
     // What stands in place of a target that cannot be used, until the errors are reported.
     let none = Endpoint::Simulator(SimulatorPreset::Gpu);
     match (&target.url, &target.service_ref, &target.gateway_ref, &target.simulator, &target.server) {
@@ -57,7 +62,7 @@ pub(super) fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Sett
         (None, Some(service), None, None, None) => service_endpoint(service, namespace, settings, errors),
         (None, None, Some(_), None, None) => gateway_endpoint(namespace, errors),
         (None, None, None, Some(simulator), None) => Endpoint::Simulator(effective::preset(simulator)),
-        (None, None, None, None, Some(server)) => server_endpoint(server, namespace, errors),
+        (None, None, None, None, Some(server)) => server_endpoint(server, run, settings, errors),
         (None, None, None, None, None) => {
             errors.add("spec.target", &format!("names no server; set exactly one of {MEMBERS}"));
             none
@@ -82,12 +87,12 @@ fn url_endpoint(url: &str, namespace: &str, errors: &mut Errors) -> Endpoint {
     Endpoint::Url(url.trim_end_matches('/').to_owned())
 }
 
-fn server_endpoint(server: &Server, namespace: &str, errors: &mut Errors) -> Endpoint {
-    let place = if namespace.is_empty() { Place::Laptop } else { Place::Cluster };
-    let managed = super::server::resolve(server, place, errors);
-    if place == Place::Cluster {
-        let remedy = "run the file outside of a cluster, or start the server yourself and set serviceRef";
-        errors.add(super::server::FIELD, &format!("is not started in a cluster by this release; {remedy}"));
+fn server_endpoint(server: &Server, run: &RunIdentity, settings: &Settings, errors: &mut Errors) -> Endpoint {
+    let in_cluster = !run.namespace.is_empty();
+    let managed = super::server::resolve(server, if in_cluster { Place::Cluster } else { Place::Laptop }, errors);
+    if in_cluster {
+        // The operator starts it, and the launcher calls its Service.
+        return Endpoint::Url(ServerNames::new(run, server, settings).url(&run.namespace, server, settings));
     }
     Endpoint::Server(Box::new(managed))
 }
@@ -181,12 +186,23 @@ pub fn is_secret_name(name: &str) -> bool {
     within || whole.contains(&name.as_str()) || ends.iter().any(|end| name.ends_with(end))
 }
 
-pub(super) fn check_model(spec: &BenchmarkRunSpec, errors: &mut Errors) {
-    let model = spec.target.model.as_deref().unwrap_or_default();
+/// The model to ask for: that of the target, or the one that its managed server surely serves; `None`: the profile's, or the one that is
+/// served.
+pub(super) fn model(spec: &BenchmarkRunSpec) -> Option<String> {
+    let written = spec.target.model.clone().filter(|it| !it.is_empty());
+    written.or_else(|| spec.target.server.as_ref().and_then(served_model).filter(|it| is_plain(it)))
+}
+
+/// Whether templates may put the name of a model into a profile's text.
+fn is_plain(model: &str) -> bool {
     let plain = |it: char| it.is_alphanumeric() || " ._/:@+-".contains(it);
     let begins = model.starts_with(|it: char| it.is_alphanumeric() || "._/".contains(it));
-    let reads = begins && model.chars().all(plain) && !model.contains(": ") && !model.ends_with([' ', ':']);
-    if !model.is_empty() && !reads {
+    begins && model.chars().all(plain) && !model.contains(": ") && !model.ends_with([' ', ':'])
+}
+
+pub(super) fn check_model(spec: &BenchmarkRunSpec, errors: &mut Errors) {
+    let model = spec.target.model.as_deref().unwrap_or_default();
+    if !model.is_empty() && !is_plain(model) {
         let remedy = "use letters, digits, inner blanks and ._/:@+-, and begin with a letter or digit, because templates put it \
                       into a profile's text; let the server list such a name, in vLLM with --served-model-name";
         errors.add("spec.target.model", &format!("is {}; {remedy}", quoted(model)));

@@ -164,6 +164,31 @@ fn a_server_stands_alone_and_its_faults_are_reported_with_the_rest() {
 }
 
 #[test]
+fn a_server_of_a_cluster_is_called_by_the_names_of_its_objects() {
+    let run = |server: &str| check("bench", &format!("{{target: {{server: {{{server}}}}}}}")).unwrap();
+    let one = run("engine: Simulator");
+    assert_eq!(one.endpoint.name(), "http://chat-0bfe93-server.bench.svc.cluster.local:8000");
+    assert_eq!((one.metrics, one.model), (None, None), "one server tells its metrics where it is called");
+    let two = run("engine: VLLM, image: i, model: org/m, replicas: 2, port: 9000");
+    assert_eq!(two.endpoint.name(), "http://chat-0bfe93-server.bench.svc.cluster.local:9000");
+    let urls: Vec<_> = two.metrics.iter().flatten().map(|it| it.url.as_str()).collect();
+    assert_eq!(urls, ["http://chat-0bfe93-pods.bench.svc.cluster.local:9000/metrics"]);
+    assert_eq!(two.model.as_deref(), Some("org/m"));
+    let renamed = run("engine: VLLM, image: i, model: org/m, config: {served_model_name: other}");
+    assert_eq!(renamed.model, None, "the server is asked for the name");
+    // Whatever networks of the cluster are blocked.
+    let allowed = two.egress.unwrap().allowed_hosts;
+    assert_eq!(allowed[0], "chat-0bfe93-server.bench.svc.cluster.local");
+    let shared = run("engine: Simulator, lifecycle: Reuse").endpoint;
+    assert!(shared.name().starts_with("http://benchwright-"), "{shared:?}");
+    let written =
+        check("bench", "{target: {server: {engine: Simulator, replicas: 2}, metrics: [], model: m}}").unwrap();
+    assert_eq!((written.metrics, written.model.as_deref()), (Some(Vec::new()), Some("m")));
+    let errors = check("bench", "{target: {server: {engine: Simulator}}, queueName: load}").unwrap_err();
+    assert!(errors.len() == 1 && errors[0].starts_with("spec.queueName: is set beside target.server"), "{errors:?}");
+}
+
+#[test]
 fn a_run_has_its_target_to_itself_unless_it_says_otherwise() {
     for (target, expected) in [
         ("{simulator: {}}", true),

@@ -5,7 +5,12 @@ use std::{
     fmt,
 };
 
-use crds::{AnyValue, BenchmarkRunSpec, EffectiveSpec, ResolvedRun, resolve::Endpoint, wording::quoted};
+use crds::{
+    AnyValue, BenchmarkRunSpec, EffectiveSpec, ResolvedRun,
+    benchmark_run::{Resources, Server as ManagedServer},
+    resolve::Endpoint,
+    wording::quoted,
+};
 use workload_profiles::{
     Workload,
     loadgen::Scenario,
@@ -60,17 +65,10 @@ pub fn check(
 ) -> Vec<Violation> {
     let mut all = Violations(Vec::new());
     let launcher = &spec.launcher;
-    let (classes, class) = (&limits.priority_classes, launcher.scheduling.priority_class_name.as_deref());
+    let class = launcher.scheduling.priority_class_name.as_deref();
     let image = launcher.image.as_deref().filter(|it| *it != own_image);
     all.check_name("spec.launcher.image", image, &limits.images, "images");
-    all.check_name("spec.launcher.scheduling.priorityClassName", class, classes, "priorityClasses");
-    if let Some(class) = class.filter(|it| it.starts_with(SYSTEM)) {
-        all.add(
-            "spec.launcher.scheduling.priorityClassName",
-            quoted(class),
-            "classes of the cluster itself are never allowed; name another one",
-        );
-    }
+    all.check_class("spec.launcher.scheduling.priorityClassName", class, limits);
     let account = launcher.service_account_name.as_deref();
     all.check_name("spec.launcher.serviceAccountName", account, &limits.service_accounts, "serviceAccounts");
     for key in launcher.labels.keys() {
@@ -78,6 +76,9 @@ pub fn check(
     }
     for key in launcher.annotations.keys() {
         all.check_name("spec.launcher.annotations", Some(key), &limits.annotations, "annotations");
+    }
+    if let Some(server) = &spec.target.server {
+        check_server(limits, own_image, server, &mut all);
     }
     check_claims(limits, spec, effective, &mut all);
     check_hosts(limits, spec, resolved, workload, &mut all);
@@ -95,8 +96,7 @@ pub fn check(
         all.add("spec.execution.deadlines.runSeconds", found, &rule);
     }
     if let (Some(most), Some(asked)) = (&limits.max_resources, &launcher.resources) {
-        check_resources("requests", &asked.requests, most, &mut all);
-        check_resources("limits", &asked.limits, most, &mut all);
+        check_resources("spec.launcher", asked, most, "maxResources", &mut all);
         if let Some(amount) = most.get("memory").filter(|_| !asked.limits.contains_key("memory")) {
             let rule =
                 format!("a launcher may have {} (limits.maxResources.memory); write a limit up to that", amount.text());
@@ -104,6 +104,30 @@ pub fn check(
         }
     }
     all.0
+}
+
+/// Holds a server that is started for the run against the limits of launchers; its resources have limits of their own, if there are any.
+fn check_server(limits: &Limits, own_image: &str, server: &ManagedServer, all: &mut Violations) {
+    let field = |name: &str| format!("spec.target.server.{name}");
+    let image = server.image.as_deref().filter(|it| *it != own_image);
+    all.check_name(&field("image"), image, &limits.images, "images");
+    let class = server.scheduling.priority_class_name.as_deref();
+    all.check_class(&field("scheduling.priorityClassName"), class, limits);
+    let account = server.service_account_name.as_deref();
+    all.check_name(&field("serviceAccountName"), account, &limits.service_accounts, "serviceAccounts");
+    let claim = server.model_claim.as_ref().map(|it| it.claim_name.as_str());
+    all.check_name(&field("modelClaim.claimName"), claim, &limits.claims, "claims");
+    let (most, name) = match (&limits.max_server_resources, &limits.max_resources) {
+        (Some(most), _) => (most, "maxServerResources"),
+        (None, Some(most)) => (most, "maxResources"),
+        (None, None) => return,
+    };
+    let asked = server.resources.clone().unwrap_or_default();
+    check_resources("spec.target.server", &asked, most, name, all);
+    if let Some(amount) = most.get("memory").filter(|_| !asked.limits.contains_key("memory")) {
+        let rule = format!("a server may have {} (limits.{name}.memory); write a limit up to that", amount.text());
+        all.add(&field("resources.limits.memory"), "absent".into(), &rule);
+    }
 }
 
 fn check_claims(limits: &Limits, spec: &BenchmarkRunSpec, effective: &EffectiveSpec, all: &mut Violations) {
@@ -145,9 +169,12 @@ fn called(spec: &BenchmarkRunSpec, resolved: &ResolvedRun, workload: Option<&Wor
     let target = match (&resolved.endpoint, &spec.target.url) {
         (Endpoint::Simulator(_) | Endpoint::Server(_), _) => None,
         (Endpoint::Url(url), Some(_)) => Some(("spec.target.url".to_owned(), url.clone())),
+        // A server that is started for the run is its own, as are the metrics of its pods.
+        (Endpoint::Url(_), None) if spec.target.server.is_some() => None,
         (Endpoint::Url(url), None) => Some(("spec.target".to_owned(), url.clone())),
     };
-    let metrics = resolved.metrics.iter().flatten().enumerate();
+    let written = spec.target.server.is_none() || spec.target.metrics.is_some();
+    let metrics = resolved.metrics.iter().flatten().filter(|_| written).enumerate();
     let metrics = metrics.map(|(index, it)| (format!("spec.target.metrics[{index}]"), it.url.clone()));
     let upload = resolved.upload.iter().map(|it| ("spec.storage.s3.endpoint".to_owned(), it.server()));
     target.into_iter().chain(metrics).chain(upload).chain(workload.into_iter().flat_map(remote_files)).collect()
@@ -223,24 +250,27 @@ fn server_rate(workload: &Workload, test: u32) -> Option<f64> {
     Some(tests.get(usize::try_from(test).ok()?)?.settings.server_target_qps)
 }
 
+/// `owner`: the field whose resources these are. `list`: the limit that holds.
 fn check_resources(
-    group: &str,
-    asked: &BTreeMap<String, AnyValue>,
+    owner: &str,
+    asked: &Resources,
     most: &BTreeMap<String, AnyValue>,
+    list: &str,
     all: &mut Violations,
 ) {
-    for (name, amount) in asked {
-        let field = format!("spec.launcher.resources.{group}.{name}");
+    let groups = [("requests", &asked.requests), ("limits", &asked.limits)];
+    for (group, (name, amount)) in groups.into_iter().flat_map(|(group, all)| all.iter().map(move |it| (group, it))) {
+        let field = format!("{owner}.resources.{group}.{name}");
         let Some(limit) = most.get(name) else {
             let known = most.keys().cloned().collect::<Vec<_>>().join(", ");
-            let rule = format!("limits.maxResources allows only {known}; take it out");
+            let rule = format!("limits.{list} allows only {known}; take it out");
             all.add(&field, quoted(&amount.text()), &rule);
             continue;
         };
         // A quantity that cannot be compared is above the limit.
         let within = nano(&amount.text()).zip(nano(&limit.text())).is_some_and(|(asked, most)| asked <= most);
         if !within {
-            let rule = format!("at most {} is allowed (limits.maxResources.{name}); lower it", limit.text());
+            let rule = format!("at most {} is allowed (limits.{list}.{name}); lower it", limit.text());
             all.add(&field, quoted(&amount.text()), &rule);
         }
     }
@@ -251,6 +281,14 @@ struct Violations(Vec<Violation>);
 impl Violations {
     fn add(&mut self, field: &str, value: String, rule: &str) {
         self.0.push(Violation { field: field.to_owned(), value, rule: rule.to_owned() });
+    }
+
+    /// Holds a priority class against the list, and refuses those of the cluster itself.
+    fn check_class(&mut self, field: &str, class: Option<&str>, limits: &Limits) {
+        self.check_name(field, class, &limits.priority_classes, "priorityClasses");
+        if let Some(class) = class.filter(|it| it.starts_with(SYSTEM)) {
+            self.add(field, quoted(class), "classes of the cluster itself are never allowed; name another one");
+        }
     }
 
     /// Holds a name against a list, if there is a name and a list.

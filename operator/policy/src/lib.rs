@@ -71,6 +71,8 @@ pub struct Limits {
     pub max_run_seconds: Option<u32>,
     /// The most that a launcher may request, and its highest limits. Resources that it does not name may not be asked for.
     pub max_resources: Option<BTreeMap<String, AnyValue>>,
+    /// The same of a replica of a server that is started for a run. Absent: `maxResources`.
+    pub max_server_resources: Option<BTreeMap<String, AnyValue>>,
     /// The most attempts at once in a namespace; from 1. Further runs wait, the oldest first.
     pub max_concurrent_attempts: Option<u32>,
     /// Networks that launchers may not call beside those that are always blocked, and exceptions from both.
@@ -164,6 +166,7 @@ impl Limits {
             max_concurrency,
             max_run_seconds,
             max_resources,
+            max_server_resources,
             max_concurrent_attempts,
             egress,
         } = newer.clone();
@@ -178,6 +181,7 @@ impl Limits {
         self.max_concurrency = max_concurrency.or(self.max_concurrency);
         self.max_run_seconds = max_run_seconds.or(self.max_run_seconds);
         self.max_resources = max_resources.or(self.max_resources.take());
+        self.max_server_resources = max_server_resources.or(self.max_server_resources.take());
         self.max_concurrent_attempts = max_concurrent_attempts.or(self.max_concurrent_attempts);
         self.egress = egress.or(self.egress.take());
     }
@@ -212,11 +216,14 @@ impl Limits {
                 add(&mut all, &format!("{field}.{name}"), "is 0; write at least 1");
             }
         }
-        for (name, amount) in self.max_resources.iter().flatten().filter(|(_, it)| !is_quantity(&it.text())) {
+        let of_launchers = self.max_resources.iter().flatten().map(|it| ("maxResources", it));
+        let of_servers = self.max_server_resources.iter().flatten().map(|it| ("maxServerResources", it));
+        let resources = of_launchers.chain(of_servers);
+        for (list, (name, amount)) in resources.filter(|(_, it)| !is_quantity(&it.1.text())) {
             let found = amount.text();
             add(
                 &mut all,
-                &format!("{field}.maxResources.{name}"),
+                &format!("{field}.{list}.{name}"),
                 &format!("is {found:?}; write a quantity, such as 2, 500m or 8Gi"),
             );
         }

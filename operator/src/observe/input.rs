@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Instant};
 use crds::{
     BenchmarkRun, EffectiveSpec, Reason, ResolvedRun, Settings, any_value,
     benchmark_run::{KeyRef, is_object_name},
-    resolve::{Endpoint, FieldError, ProfileSource, effective, resolve},
+    resolve::{Endpoint, FieldError, ProfileSource, effective, managed_server, resolve},
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::{Api, Client, ResourceExt as _, api::ListParams};
@@ -130,6 +130,7 @@ async fn prepare(
     reader: &mut Reader,
 ) -> Result<LauncherInput, Failure> {
     let Sources { config_maps, services, metrics, .. } = sources;
+    check_servers(run, settings)?;
     let resolved = match kept.resolved(attempt) {
         Some(resolved) => resolved,
         None => resolve_run(sources, kept, run, attempt, settings, reader).await?,
@@ -171,6 +172,16 @@ async fn prepare(
     input.run.finished_attempts = status::finished_attempts(run);
     input.remote_files = !policy::remote_files(&workload).is_empty();
     Ok(input)
+}
+
+/// Without the rights to start servers the run would wait for nothing.
+fn check_servers(run: &BenchmarkRun, settings: &Settings) -> Result<(), Failure> {
+    if managed_server(&run.spec).is_none() || settings.managed_servers {
+        return Ok(());
+    }
+    let message = "spec.target.server: this installation starts no servers; ask its administrators for managedServers.enabled of the \
+                   chart, or start the server yourself, and set url or serviceRef";
+    Err(input_error(Reason::PolicyDenied, message.to_owned()))
 }
 
 async fn all_services(services: &Api<Service>, reader: &mut Reader) -> Result<Vec<Service>, Failure> {

@@ -6,6 +6,7 @@ mod input;
 mod kept;
 mod queue;
 pub(crate) mod reader;
+mod server;
 pub mod target;
 
 use crds::{
@@ -58,6 +59,11 @@ pub async fn observe(context: &Context, run: &BenchmarkRun, now: Timestamp) -> R
         observe_attempt(context, run, last, &mut reader, &mut observed).await?;
     }
     if !run.is_finished() {
+        observed.server = server::observe(context, run, &status, &mut reader).await?;
+    }
+    // A run that only waits for the end of its server needs no input any more.
+    let has_ended = status.server.as_ref().is_some_and(|it| it.held_end.is_some());
+    if !run.is_finished() && !has_ended {
         observe_input(context, run, &status, &mut reader, &mut observed).await?;
         observe_claim(context, run, &status, &mut reader, &mut observed).await?;
     }
@@ -177,7 +183,7 @@ async fn observe_input(
             }
             None => None,
         };
-        observed.reach = network_policy::reach(run, input, service.as_ref());
+        observed.reach = network_policy::reach(run, input, service.as_ref(), &settings);
     }
     Ok(())
 }
@@ -278,13 +284,18 @@ fn job_state(run: &BenchmarkRun, attempt: &Attempt, job: &Job) -> JobState {
 }
 
 fn pod_state(pod: &Pod) -> PodState {
+    pod_state_of(pod, CONTAINER)
+}
+
+/// What a decision needs of a pod and of one of its containers.
+fn pod_state_of(pod: &Pod, name: &str) -> PodState {
     let conditions = pod.status.iter().flat_map(|it| it.conditions.iter().flatten());
     let denies = |kind: &str| conditions.clone().find(|it| it.type_ == kind && it.status == "False");
     let scheduled = denies("PodScheduled");
     let phase = pod.status.as_ref().and_then(|it| it.phase.as_deref()).unwrap_or_default();
     let containers = pod.status.iter().flat_map(|it| it.container_statuses.iter().flatten());
-    let container = containers.clone().find(|it| it.name == CONTAINER);
-    let mut others = containers.filter(|it| it.name != CONTAINER);
+    let container = containers.clone().find(|it| it.name == name);
+    let mut others = containers.filter(|it| it.name != name);
     let state = container.and_then(|it| it.state.as_ref());
     let terminated = state.and_then(|it| it.terminated.as_ref());
     PodState {

@@ -35,7 +35,9 @@ impl Decision<'_> {
     /// Ends an attempt for which [`Self::give_up`] wrote a reason. If the launcher has ended meanwhile, its result counts.
     pub(super) fn end_given_up(&self, attempt: &Attempt, reason: Reason) -> Plan {
         // Of two pods that could be the launcher's, neither is believed, also when one of them is gone.
-        if let Some(envelope) = self.whole_result().filter(|_| reason != Reason::AmbiguousPod) {
+        // Figures that do not count are worth less than the reason why the server died.
+        let counts = |it: &Envelope| reason != Reason::ServerDied || it.core.outcome.has_valid_figures();
+        if let Some(envelope) = self.whole_result().filter(|it| reason != Reason::AmbiguousPod && counts(it)) {
             return self.end_with(&envelope);
         }
         if reason == Reason::Suspended {

@@ -59,6 +59,9 @@ impl Decision<'_> {
         if observed.job.suspended && observed.job.failed.is_none() && self.whole_result().is_none() {
             return self.watch_suspended(attempt);
         }
+        if let Some(plan) = self.server_died(attempt) {
+            return plan;
+        }
         if observed.ended.is_some() {
             return self.await_cause(attempt).unwrap_or_else(|| self.read_result());
         }

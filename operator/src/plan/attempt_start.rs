@@ -31,6 +31,9 @@ impl Decision<'_> {
         {
             return self.wait_for_end_of(last);
         }
+        if let Some(plan) = self.renew_server() {
+            return plan;
+        }
         // Job and pods are here those of other runs that had the target.
         if let Some(unread) = self.unread(&[What::Job, What::Pods, What::Claim, What::Input]) {
             return self.wait_to_prepare(unread, self.preparing_since());
@@ -57,6 +60,7 @@ impl Decision<'_> {
         ));
         plan.status.resolved = Some(self.resolved(input));
         plan.status.effective_spec = Some(self.effective.clone());
+        plan.status.server = self.server_of_attempt();
         add_attempt(
             &mut plan.status.attempts,
             Attempt {
@@ -168,8 +172,10 @@ impl Decision<'_> {
             );
             return self.finish(Phase::Failed, Outcome::Error, Reason::NameConflict, &message);
         }
+        // A server has deadlines of its own.
+        let since = self.server_ready_time().map_or(attempt.start_time, |it| it.max(attempt.start_time));
         if let Some(unread) = self.unread(&[What::Job, What::Claim, What::Input]) {
-            return self.wait_to_prepare(unread, attempt.start_time);
+            return self.wait_to_prepare(unread, since);
         }
         let input = match &self.observed.input {
             Some(Ok(input)) => input,
@@ -185,8 +191,11 @@ impl Decision<'_> {
         if let Some(refused) = &self.observed.refused {
             return self.creation_refused(refused);
         }
+        if let Some(plan) = self.start_server() {
+            return plan;
+        }
         let limit = self.effective.execution.deadlines.prepare_seconds;
-        if seconds_since(attempt.start_time, self.turn.now) > limit {
+        if seconds_since(since, self.turn.now) > limit {
             let last = self.last_message();
             let message = format!(
                 "ConfigMap, claim and Job were not created within {limit} seconds (execution.deadlines.prepareSeconds); the last message was: {last}"

@@ -43,16 +43,12 @@ fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     if let Some(mark) = finished::restored(run) {
         return decision.restored(&mark);
     }
-    if run.spec.cancel.is_some() {
-        return decision.cancel();
+    if let Some(server) = &decision.before.server
+        && let Some(held) = &server.held_end
+    {
+        return decision.end_held(server, held);
     }
-    if run.spec.suspend {
-        return decision.suspend();
-    }
-    match decision.attempt().cloned() {
-        None => decision.begin(),
-        Some(attempt) => decision.follow(&attempt),
-    }
+    decision.with_server(decision.decide())
 }
 
 /// Notes the UIDs of the attempt's ConfigMap, Job and pod when they are first seen. From then on no others are trusted.
@@ -111,6 +107,20 @@ pub(super) struct Decision<'a> {
 }
 
 impl Decision<'_> {
+    /// Decides without regard to the end of the server.
+    fn decide(&self) -> Plan {
+        if self.run.spec.cancel.is_some() {
+            return self.cancel();
+        }
+        if self.run.spec.suspend {
+            return self.suspend();
+        }
+        match self.attempt().cloned() {
+            None => self.begin(),
+            Some(attempt) => self.follow(&attempt),
+        }
+    }
+
     pub(super) fn attempt(&self) -> Option<&Attempt> {
         current_attempt(&self.before)
     }

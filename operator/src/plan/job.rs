@@ -32,7 +32,7 @@ const TMP_SIZE: &str = "5Gi";
 /// has by default.
 const RESULTS_SIZE: &str = "20Gi";
 /// Annotations by which autoscalers leave a node until the pod has ended. An evicted pod loses its measurement.
-const STAY: [(&str, &str); 2] =
+pub(super) const STAY: [(&str, &str); 2] =
     [("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"), ("karpenter.sh/do-not-disrupt", "true")];
 /// How long after all deadlines of the launcher Kubernetes ends the Job.
 const BACKSTOP_SECONDS: i64 = 300;
@@ -268,11 +268,11 @@ fn item(key: &KeyRef, file: &str) -> KeyToPath {
     KeyToPath { key: key.key.clone(), path: name.into(), mode: None }
 }
 
-fn quantities(amounts: &BTreeMap<String, AnyValue>) -> Option<BTreeMap<String, Quantity>> {
+pub(super) fn quantities(amounts: &BTreeMap<String, AnyValue>) -> Option<BTreeMap<String, Quantity>> {
     let all = amounts.iter().map(|(name, amount)| (name.clone(), Quantity(amount.text())));
     (!amounts.is_empty()).then(|| all.collect())
 }
 
-fn pull_secret(name: &str) -> LocalObjectReference {
+pub(super) fn pull_secret(name: &str) -> LocalObjectReference {
     LocalObjectReference { name: name.to_owned() }
 }

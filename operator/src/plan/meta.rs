@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crds::{BenchmarkRun, BenchmarkSchedule, RunIdentity, benchmark_schedule::status::Start};
+use crds::{BenchmarkRun, BenchmarkSchedule, RunIdentity, benchmark_schedule::status::Start, resolve::ServerNames};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::{Resource as _, ResourceExt as _};
 
@@ -16,6 +16,8 @@ pub const RUN: &str = "benchwright.dev/run";
 pub const ATTEMPT: &str = "benchwright.dev/attempt";
 /// The label with the key of the target that a Job and its pod load.
 pub const TARGET: &str = "benchwright.dev/target";
+/// The label of everything that belongs to a server, with its name.
+pub const SERVER: &str = "benchwright.dev/server";
 /// The label of a run with the name of the schedule that started it.
 pub const SCHEDULE: &str = "benchwright.dev/schedule";
 /// The annotation of a run with the time of the schedule that started it.
@@ -68,6 +70,62 @@ pub fn owned(run: &BenchmarkRun, attempt: u32, name: String) -> ObjectMeta {
         owner_references: run.controller_owner_ref(&()).map(|it| vec![it]),
         ..ObjectMeta::default()
     }
+}
+
+/// The labels by which the pods of a server are found. Those of a run's own server have the UID of the run, because a later run may have
+/// the same name; a shared server belongs to no run.
+pub fn server_selector(run: &BenchmarkRun, names: &ServerNames) -> BTreeMap<String, String> {
+    let mut labels = BTreeMap::from([(SERVER.to_owned(), names.server.clone())]);
+    if names.key.is_none() {
+        labels.insert(RUN_UID.to_owned(), run.uid().unwrap_or_default());
+    }
+    labels
+}
+
+/// The labels of everything that belongs to a server.
+pub fn server_labels(run: &BenchmarkRun, names: &ServerNames) -> BTreeMap<String, String> {
+    let fixed = [
+        ("app.kubernetes.io/name", "benchwright"),
+        ("app.kubernetes.io/part-of", "benchwright"),
+        ("app.kubernetes.io/component", "server"),
+        ("app.kubernetes.io/managed-by", MANAGER),
+    ];
+    let mut labels = server_selector(run, names);
+    labels.extend(fixed.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    if names.key.is_none() {
+        labels.insert(RUN.to_owned(), run.name_any());
+    }
+    labels
+}
+
+/// Metadata of an object of a server: deleted with its run, or shared and deleted by nobody.
+pub fn of_server(run: &BenchmarkRun, names: &ServerNames, name: &str) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(name.to_owned()),
+        namespace: run.namespace(),
+        labels: Some(server_labels(run, names)),
+        owner_references: run.controller_owner_ref(&()).filter(|_| names.key.is_none()).map(|it| vec![it]),
+        ..ObjectMeta::default()
+    }
+}
+
+/// Whether an object is part of the server of a run, or of the shared one of these names.
+pub fn is_of_server(run: &BenchmarkRun, names: &ServerNames, metadata: &ObjectMeta) -> bool {
+    let label = |key: &str| metadata.labels.as_ref().and_then(|it| it.get(key)).map(String::as_str);
+    let named = label(SERVER) == Some(&names.server);
+    match names.key {
+        None => is_ours(run, metadata),
+        Some(_) => named && label("app.kubernetes.io/managed-by") == Some(MANAGER),
+    }
+}
+
+/// Whether a Deployment of this name made a pod, or left it. The UID of the ReplicaSet between them is not known.
+pub fn is_pod_of_server(pod: &ObjectMeta, deployment: &str) -> bool {
+    let mut owners = pod.owner_references.iter().flatten().filter(|it| it.controller == Some(true)).peekable();
+    let of_deployment = |it: &OwnerReference| {
+        it.kind == "ReplicaSet" && it.name.strip_prefix(deployment).is_some_and(|rest| rest.starts_with('-'))
+    };
+    owners.peek().is_none() || owners.any(of_deployment)
 }
 
 /// Metadata of a run that a schedule starts, which is deleted with the schedule.

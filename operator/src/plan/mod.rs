@@ -16,6 +16,7 @@ mod observed;
 pub mod policy;
 pub mod pvc;
 pub mod queue;
+pub mod server;
 pub mod status;
 mod termination_message;
 mod unread;
@@ -25,8 +26,9 @@ use std::time::Duration;
 use crds::{BenchmarkRunStatus, Reason};
 use jiff::Timestamp;
 use k8s_openapi::api::{
+    apps::v1::Deployment,
     batch::v1::Job,
-    core::v1::{ConfigMap, PersistentVolumeClaim},
+    core::v1::{ConfigMap, PersistentVolumeClaim, Service},
     networking::v1::NetworkPolicy,
 };
 
@@ -45,6 +47,8 @@ pub struct Plan {
     pub stop: Option<Stop>,
     /// Other pods to delete.
     pub stop_pods: Vec<String>,
+    /// What to delete of the server.
+    pub stop_server: Option<server::StopServer>,
     /// The wanted status.
     pub status: BenchmarkRunStatus,
     /// The event to write after the status.
@@ -72,6 +76,10 @@ pub enum Child {
     Claim(Box<PersistentVolumeClaim>),
     /// The Job of the attempt.
     Job(Box<Job>),
+    /// A Service of the server.
+    Service(Box<Service>),
+    /// The server.
+    Deployment(Box<Deployment>),
 }
 
 /// How to stop an attempt.

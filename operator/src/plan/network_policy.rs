@@ -4,8 +4,9 @@
 use std::{collections::BTreeMap, net::IpAddr};
 
 use crds::{
-    BenchmarkRun,
-    resolve::{Egress, Endpoint, NetworkPolicySettings, STATUS_PORT, Scraper},
+    BenchmarkRun, Settings,
+    benchmark_run::Server as ManagedServer,
+    resolve::{Egress, Endpoint, NetworkPolicySettings, STATUS_PORT, Scraper, ServerNames, managed_server},
 };
 use k8s_openapi::{
     api::{
@@ -43,9 +44,12 @@ pub enum Reach {
 }
 
 /// What an attempt has to reach. `service`: the Service that the run names as its target, if it exists.
-pub fn reach(run: &BenchmarkRun, input: &LauncherInput, service: Option<&Service>) -> Reach {
+pub fn reach(run: &BenchmarkRun, input: &LauncherInput, service: Option<&Service>, settings: &Settings) -> Reach {
     let endpoint = &input.run.endpoint;
     let target = Server::of(endpoint.name());
+    if let (Some(server), Endpoint::Url(_)) = (managed_server(&run.spec), endpoint) {
+        return reach_of_server(run, input, server, settings);
+    }
     let metrics = input.run.metrics.iter().flatten();
     let only_target = !input.remote_files
         && input.run.upload.is_none()
@@ -57,6 +61,15 @@ pub fn reach(run: &BenchmarkRun, input: &LauncherInput, service: Option<&Service
         }
         _ => Reach::Anywhere,
     }
+}
+
+/// The pods of the run's own server, unless the launcher has to call something else too.
+fn reach_of_server(run: &BenchmarkRun, input: &LauncherInput, server: &ManagedServer, settings: &Settings) -> Reach {
+    let names = ServerNames::new(&meta::identity(run, 1), server, settings);
+    // Without metrics of the user's choice they are those of the server.
+    let only_server = !input.remote_files && input.run.upload.is_none() && run.spec.target.metrics.is_none();
+    let port = Server::of(input.run.endpoint.name()).map(|it| it.port.into());
+    if only_server { Reach::Pods { labels: meta::server_selector(run, &names), port } } else { Reach::Anywhere }
 }
 
 /// The pods behind a port of a Service; `None` where its addresses are not those of pods that a selector names.

@@ -4,7 +4,7 @@ use crds::{Reason, ResolvedRun, hex};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-use super::{exclusive::Wait, network_policy::Reach};
+use super::{exclusive::Wait, network_policy::Reach, server::ServerState};
 
 /// All that a decision needs beside the run itself.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,8 @@ pub struct Observed {
     pub config_map_uid: Option<String>,
     /// The claim of the results.
     pub claim: ClaimState,
+    /// The server of the run; read where the status has one.
+    pub server: ServerState,
     /// What the pod of the attempt has to reach; read where the attempt is about to be created.
     pub reach: Reach,
     /// The Job of the current attempt.
@@ -78,6 +80,8 @@ pub enum What {
     Input,
     /// The queue of the run, and Kueue's object for its Job.
     Queue,
+    /// The server of the run, its Services and its pods.
+    Server,
 }
 
 /// The API server refused to create a child.

@@ -24,6 +24,8 @@ const MAX_SHORT_MESSAGE: usize = 250;
 pub const MAX_STATUS_BYTES: usize = 16 * 1024;
 /// The condition `SLOMet`.
 const SLO_MET: &str = "SLOMet";
+/// The condition `ResultsStored`.
+const RESULTS_STORED: &str = "ResultsStored";
 /// The longest message of an event, in bytes.
 const MAX_NOTE: usize = 1_000;
 
@@ -54,7 +56,7 @@ impl NextStatus {
 
     /// Whether the deadline of preparing runs.
     fn is_preparing(&self) -> bool {
-        let in_line = [Reason::TargetBusy, Reason::NamespaceBusy].contains(&self.reason);
+        let in_line = [Reason::TargetBusy, Reason::NamespaceBusy, Reason::ServerStarting].contains(&self.reason);
         matches!(self.phase, Phase::Pending | Phase::Preparing) && !in_line
     }
 
@@ -144,7 +146,7 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, storage: &Storage, namesp
         (Some(_), None) => (ConditionStatus::False, Reason::NotStored, core.message.clone()),
     };
     let stored = (stored.0, stored.1, truncate(&stored.2, MAX_SHORT_MESSAGE));
-    set_condition(&mut status.conditions, status.observed_generation, time, "ResultsStored", stored);
+    set_condition(&mut status.conditions, status.observed_generation, time, RESULTS_STORED, stored);
 }
 
 /// What retention did on the claim.
@@ -176,6 +178,15 @@ fn slo_met(status: &BenchmarkRunStatus, counts: ObjectiveCounts) -> (ConditionSt
     let colon = if named.is_empty() { "" } else { ": " };
     let message = format!("{counts}{colon}{}", named.join(", "));
     (condition, reason, truncate(&message, MAX_SHORT_MESSAGE))
+}
+
+/// Keeps the condition of the objectives as an ended run has it: only a result decides on it.
+pub fn keep_results(status: &mut BenchmarkRunStatus, ended: &BenchmarkRunStatus) {
+    for kind in [SLO_MET, RESULTS_STORED] {
+        let Some(kept) = ended.conditions.iter().find(|it| it.kind == kind) else { continue };
+        status.conditions.retain(|it| it.kind != kind);
+        status.conditions.push(kept.clone());
+    }
 }
 
 /// Notes the pod, node and image of the last attempt. They are written together with the next change of the status, because a

@@ -70,7 +70,7 @@ impl Decision<'_> {
         Deadline { since, seconds: deadlines.start_seconds, reason: Reason::StartTimeout, what }
     }
 
-    fn wait_to_read(&self, phase: Phase, unread: &Unread) -> Plan {
+    pub(super) fn wait_to_read(&self, phase: Phase, unread: &Unread) -> Plan {
         let mut plan = self.status_plan(NextStatus::new(phase, Reason::ReadFailed, &unread.message));
         plan.next_look = Some(OFTEN);
         plan
@@ -87,6 +87,9 @@ impl Decision<'_> {
     pub(super) fn preparing_since(&self) -> Timestamp {
         let since = self.before.preparing_since.unwrap_or(self.turn.now);
         let attempt = self.before.attempts.last().map(|it| it.end_time.unwrap_or(it.start_time));
-        [attempt, self.observed.last_in_line].into_iter().flatten().fold(since, Timestamp::max)
+        [attempt, self.observed.last_in_line, self.server_ready_time()]
+            .into_iter()
+            .flatten()
+            .fold(since, Timestamp::max)
     }
 }

@@ -33,6 +33,7 @@ pub fn settings() -> Settings {
         launcher_image: "benchwright/launcher:test".into(),
         launcher_resources: Resources { requests: map("cpu", "1"), limits: map("memory", "1Gi") },
         launcher_pull_secrets: vec!["registry".into()],
+        managed_servers: true,
         ..Settings::default()
     }
 }
@@ -233,6 +234,8 @@ pub fn kind(child: &operator::plan::Child) -> &'static str {
         operator::plan::Child::NetworkPolicy(_) => "NetworkPolicy",
         operator::plan::Child::Claim(_) => "PersistentVolumeClaim",
         operator::plan::Child::Job(_) => "Job",
+        operator::plan::Child::Service(_) => "Service",
+        operator::plan::Child::Deployment(_) => "Deployment",
     }
 }
 

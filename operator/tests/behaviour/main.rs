@@ -16,6 +16,7 @@ mod queue;
 mod random;
 mod reconcile;
 mod regressions;
+mod servers;
 mod starting;
 mod transitions;
 mod warnings;

@@ -46,6 +46,8 @@ fn manifests_with(spec: &str, settings: Settings) -> String {
         Child::NetworkPolicy(it) => serde_saphyr::to_string(it),
         Child::Claim(it) => serde_saphyr::to_string(it),
         Child::Job(it) => serde_saphyr::to_string(it),
+        Child::Service(it) => serde_saphyr::to_string(it),
+        Child::Deployment(it) => serde_saphyr::to_string(it),
     };
     made.create.iter().map(|it| format!("---\n{}", text(it).unwrap())).collect()
 }

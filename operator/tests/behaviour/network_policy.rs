@@ -32,7 +32,11 @@ fn assert_reach(spec: &str, service_spec: Option<&str>, change: impl Fn(&mut Lau
     let run = run(spec);
     let mut input = input(&run, 1);
     change(&mut input);
-    assert_eq!(reach(&run, &input, service_spec.map(service).as_ref()), expected, "{spec} {service_spec:?}");
+    assert_eq!(
+        reach(&run, &input, service_spec.map(service).as_ref(), &settings()),
+        expected,
+        "{spec} {service_spec:?}"
+    );
 }
 
 #[test]

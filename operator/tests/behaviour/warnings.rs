@@ -7,13 +7,16 @@ use operator::plan::{
     Ended, InputError, Observed, PlannedEvent, PodState, Presence, Refused, Turn, finished::FINISHED, plan,
 };
 
-use crate::fixture::*;
+use crate::{fixture::*, servers};
 
 /// Whether a run can end Failed for this reason. Without a wildcard, so that a new reason is sorted in.
 fn fails_a_run(reason: Reason) -> bool {
     match reason {
         // They say how far a run is, or belong to one condition alone. The status of a run that is Unreadable is left as it is.
         Reason::Preparing
+        | Reason::ServerStarting
+        | Reason::ServerStopping
+        | Reason::ServerNotGone
         | Reason::Suspended
         | Reason::Queued
         | Reason::QueueNotFound
@@ -60,6 +63,8 @@ fn fails_a_run(reason: Reason) -> bool {
         | Reason::AmbiguousModel
         | Reason::AmbiguousPod
         | Reason::TargetUnavailable
+        | Reason::ServerFailed
+        | Reason::ServerDied
         | Reason::StorageFailed
         | Reason::Disrupted
         | Reason::ResultLost
@@ -116,7 +121,9 @@ fn lost() -> Vec<Failure> {
     (completed.job.complete, completed.pod) = (true, PodState::default());
     let mut twins = started();
     (twins.ambiguous, twins.pod, twins.other_pods) = (true, PodState::default(), vec!["one".into(), "two".into()]);
+    let (server, dead_server) = servers::dead();
     vec![
+        Failure::new(Reason::ServerDied, server, [(100, dead_server)]),
         Failure::new(Reason::OOMKilled, running.clone(), [(600, ended(memory))]),
         Failure::new(Reason::Disrupted, running.clone(), [(600, ended(evicted))]),
         Failure::new(Reason::ResultLost, running.clone(), [(600, completed)]),
@@ -178,7 +185,9 @@ fn unprepared() -> Vec<Failure> {
     let mut restored = run(NO_RETRY);
     let mark = r#"{"name": "chat", "uid": "of-old", "outcome": "Error", "reason": "JobLost"}"#;
     restored.metadata.annotations = Some([(FINISHED.to_owned(), mark.to_owned())].into());
+    let (server, crashed_server) = servers::crashed();
     let others = [
+        Failure::new(Reason::ServerFailed, server, [(20, crashed_server)]),
         Failure::new(Reason::NameConflict, preparing.clone(), [(1, foreign)]),
         Failure::new(Reason::PrepareTimeout, preparing, [(10, refused), (901, late)]),
         Failure::new(Reason::Restored, restored.clone(), [(0, nothing(&restored))]),

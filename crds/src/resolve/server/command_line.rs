@@ -51,6 +51,12 @@ pub(super) fn names_model(server: &Server) -> bool {
     ["model", "model-path", "config"].iter().any(|it| written.contains_key(*it))
 }
 
+/// Whether config or args give the model another name, or name a file that may.
+pub(super) fn names_served_model(server: &Server) -> bool {
+    let written = written_options(server);
+    ["served-model-name", "config"].iter().any(|it| written.contains_key(*it))
+}
+
 fn command(server: &Server) -> Vec<String> {
     let default: &[&str] = match server.engine {
         _ if server.offline => &[],

@@ -1,6 +1,7 @@
 //! What the replicas of a managed server are started with, and the checks of what a spec says about it. Pure: laptop and
 //! operator start the same command.
 
+mod cluster;
 mod command_line;
 mod devices;
 mod options;
@@ -8,6 +9,9 @@ mod options;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+pub use cluster::{ServerNames, managed_server, server_image};
+pub(super) use cluster::{called_host, check_run, metrics};
 
 use super::{Errors, FieldError, effective};
 use crate::benchmark_run::{Distribution, Lifecycle, Server, ServerEngine};
@@ -184,6 +188,7 @@ fn check_place(server: &Server, place: Place, errors: &mut Errors) {
                                nvidia.com/gpu: 2";
                 errors.add(&format!("{FIELD}.devices"), message);
             }
+            cluster::check(server, errors);
         }
     }
     if server.hub_token.is_some() && server.env.contains_key("HF_TOKEN") {
@@ -264,6 +269,14 @@ fn model(server: &Server, errors: &mut Errors) -> Option<String> {
         errors.add(&field, "is missing; write the name of a model on a hub, such as org/model, or its path");
     }
     model
+}
+
+/// The name under which a server surely serves its model; `None`: it has to be asked.
+pub(super) fn served_model(server: &Server) -> Option<String> {
+    if server.engine == ServerEngine::Custom || command_line::names_served_model(server) {
+        return None;
+    }
+    server.model.clone()
 }
 
 #[cfg(test)]

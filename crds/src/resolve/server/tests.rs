@@ -202,9 +202,13 @@ fn each_place_has_fields_of_its_own() {
     let claim = "{engine: VLLM, image: i, modelClaim: {claimName: weights, path: a/b}}";
     let start = check(Place::Cluster, claim).unwrap().replica(0, 8000, "/benchwright");
     assert_eq!(start.args[0], "/model/a/b");
-    let custom =
-        check(Place::Cluster, "{engine: Custom, image: i, args: ['$(REPLICA)']}").unwrap().replica(3, 8000, "/b");
-    assert_eq!((custom.command, custom.args), (vec![], vec!["3".to_owned()]));
+    let custom = check(Place::Cluster, "{engine: Custom, image: i, args: ['$(PORT)']}").unwrap().replica(3, 8000, "/b");
+    assert_eq!((custom.command, custom.args), (vec![], vec!["8000".to_owned()]));
+    assert_refused(
+        Place::Cluster,
+        "{engine: Custom, image: i, command: [a, 'b$(REPLICA)'], env: {A: '$(REPLICA)'}}",
+        &["command: holds \"b$(REPLICA)\"; $(REPLICA) works outside of a cluster only", "env.A: holds"],
+    );
     assert_refused(
         Place::Cluster,
         "{engine: VLLM, image: i, model: m, modelClaim: {claimName: w, path: a/..}, hubToken: {secretKeyRef: {name: a, key: b}}, env: {HF_TOKEN: ''}}",

@@ -10,6 +10,7 @@ mod provenance;
 mod refused;
 mod restored;
 pub mod server;
+mod servers;
 mod stale;
 mod stories;
 mod targets;

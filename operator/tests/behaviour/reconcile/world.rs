@@ -35,6 +35,7 @@ pub enum Story {
 pub fn step(state: &mut State, story: Story) -> Vec<Pod> {
     befall(state, story);
     collect_garbage(state);
+    step_servers(state);
     let names = |state: &State, plural: &str| -> Vec<String> { state.all(plural).map(name).collect() };
     for job in names(state, "jobs") {
         step_job(state, &job);
@@ -96,7 +97,10 @@ fn orphan(state: &mut State) {
 
 /// Pods whose Job is gone or goes are deleted; a Job that goes is gone when its pods are.
 fn collect_garbage(state: &mut State) {
-    let owner = |pod: &Value| Some(pod["metadata"]["ownerReferences"][0]["name"].as_str()?.to_owned());
+    let owner = |pod: &Value| {
+        let owner = &pod["metadata"]["ownerReferences"][0];
+        (owner["kind"] == "Job").then(|| owner["name"].as_str().unwrap_or_default().to_owned())
+    };
     let pods: Vec<_> = state.all("pods").filter_map(|it| Some((name(it), owner(it)?))).collect();
     for (pod, job) in &pods {
         if state.find("jobs", job).is_none_or(is_going) {
@@ -111,6 +115,51 @@ fn collect_garbage(state: &mut State) {
     for job in going {
         if !pods.iter().any(|(_, owner)| *owner == job) {
             state.remove("jobs", &job);
+        }
+    }
+}
+
+/// What the Deployment controller and the kubelet do: pods that run, then are ready; a Deployment that goes is gone when its pods are.
+fn step_servers(state: &mut State) {
+    let deployments: Vec<_> = state.all("deployments").cloned().collect();
+    for deployment in deployments {
+        let server = name(&deployment);
+        let is_its = |it: &&Value| it["metadata"]["labels"]["benchwright.dev/server"] == server;
+        let pods: Vec<_> = state.all("pods").filter(is_its).map(name).collect();
+        if is_going(&deployment) {
+            if pods.is_empty() {
+                state.remove("deployments", &server);
+            }
+            for pod in pods {
+                change(state, "pods", &pod, |it| it["metadata"]["deletionTimestamp"] = json!(now()));
+            }
+            continue;
+        }
+        for number in 0..deployment["spec"]["replicas"].as_u64().unwrap_or(1) {
+            let pod = format!("{server}-abc-{number}");
+            if state.find("pods", &pod).is_none() {
+                let mut metadata = deployment["spec"]["template"]["metadata"].clone();
+                (metadata["name"], metadata["namespace"]) = (json!(pod), json!("bench"));
+                (metadata["uid"], metadata["creationTimestamp"]) = (json!(format!("uid-of-{pod}")), json!(now()));
+                let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": format!("{server}-abc"), "uid": "r", "controller": true});
+                metadata["ownerReferences"] = json!([owner]);
+                state.put(
+                    "pods",
+                    &pod,
+                    json!({"metadata": metadata, "spec": {"containers": []}, "status": {"phase": "Pending"}}),
+                );
+                continue;
+            }
+            change(state, "pods", &pod, |it| {
+                let container = &it["status"]["containerStatuses"][0];
+                if !is_going(it) && container["restartCount"].as_u64().unwrap_or(0) == 0 {
+                    let ready = !container["state"]["running"].is_null();
+                    it["status"] = json!({"phase": "Running", "containerStatuses": [{
+                        "name": "server", "ready": ready, "state": {"running": {"startedAt": now()}}, "image": "i",
+                        "imageID": "i", "restartCount": 0,
+                    }]});
+                }
+            });
         }
     }
 }

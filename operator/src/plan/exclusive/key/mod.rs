@@ -43,8 +43,10 @@ impl TargetKey {
         if let Some(service) = &target.service_ref {
             return Some(of_service(service, &namespace, settings));
         }
-        let of_gateway = || Some(run.status.as_ref()?.resolved.as_ref()?.endpoint.as_str());
-        let url = target.url.as_deref().or_else(|| target.gateway_ref.as_ref().and_then(|_| of_gateway()))?;
+        // The URL of a Gateway stands in objects of the cluster, and that of a managed server in its name.
+        let is_found = target.gateway_ref.is_some() || target.server.is_some();
+        let found = || Some(run.status.as_ref()?.resolved.as_ref()?.endpoint.as_str());
+        let url = target.url.as_deref().or_else(|| found().filter(|_| is_found))?;
         of_url(url, &namespace, settings)
     }
 

@@ -1,0 +1,122 @@
+//! What a managed server is called and how it is reached in a cluster.
+
+use sha2::{Digest as _, Sha256};
+
+use super::{FIELD, REPLICA};
+use crate::{
+    benchmark_run::{BenchmarkRunSpec, Lifecycle, MetricsKind, Server, ServerEngine},
+    hex,
+    resolve::{Errors, METRICS_PATH, MetricsEndpoint, RunIdentity, Settings, effective},
+    wording::quoted,
+};
+
+/// How many bytes of the hash of a description are in the names of a shared server.
+const KEY_BYTES: usize = 5;
+
+/// What the objects of a managed server are called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerNames {
+    /// Its Deployment, and the Service that the load goes to.
+    pub server: String,
+    /// The Service that leads to each of its pods, for their metrics.
+    pub pods: String,
+    /// A hash of the description of a server that runs share; `None`: it belongs to its run alone.
+    pub key: Option<String>,
+}
+
+impl ServerNames {
+    /// The names of the server of a run, of at most 60 bytes.
+    pub fn new(run: &RunIdentity, server: &Server, settings: &Settings) -> Self {
+        let key = (effective::server(server).lifecycle == Lifecycle::Reuse).then(|| key(server, settings));
+        let stem = match &key {
+            Some(key) => format!("benchwright-{key}"),
+            None => run.stem(),
+        };
+        ServerNames { server: format!("{stem}-server"), pods: format!("{stem}-pods"), key }
+    }
+
+    /// The base URL that the load goes to.
+    pub fn url(&self, namespace: &str, server: &Server, settings: &Settings) -> String {
+        format!("http://{}:{}", host(&self.server, namespace, settings), effective::server(server).port)
+    }
+}
+
+/// The image that a server runs from: that of launchers for a simulator without one.
+pub fn server_image<'a>(server: &'a Server, settings: &'a Settings) -> &'a str {
+    server.image.as_deref().unwrap_or(&settings.launcher_image)
+}
+
+/// Whether a run starts a server: not where it only reports the results of another one.
+pub fn managed_server(spec: &BenchmarkRunSpec) -> Option<&Server> {
+    spec.target.server.as_ref().filter(|_| spec.execution.collect.is_none())
+}
+
+/// The whole name of a Service.
+fn host(service: &str, namespace: &str, settings: &Settings) -> String {
+    format!("{service}.{namespace}.{}", settings.service_domain)
+}
+
+/// Servers of the same description have the same key.
+fn key(server: &Server, settings: &Settings) -> String {
+    let defaults = effective::server(server);
+    let mut whole = server.clone();
+    whole.image = Some(server_image(server, settings).to_owned());
+    (whole.replicas, whole.port) = (Some(defaults.replicas), Some(defaults.port));
+    // Who distributes the requests, and how long the server lives, changes nothing in it.
+    (whole.distribution, whole.lifecycle) = (None, None);
+    let text = serde_json::to_vec(&whole).expect("a description holds texts, numbers, lists and maps of them");
+    hex(&Sha256::digest(text)[..KEY_BYTES])
+}
+
+/// Where the metrics of each of several replicas are read; `None` for one, whose metrics are those of the target.
+pub(in crate::resolve) fn metrics(
+    run: &RunIdentity,
+    spec: &BenchmarkRunSpec,
+    settings: &Settings,
+) -> Option<Vec<MetricsEndpoint>> {
+    let server = managed_server(spec).filter(|_| !run.namespace.is_empty())?;
+    let defaults = effective::server(server);
+    if defaults.replicas < 2 {
+        return None;
+    }
+    let pods = ServerNames::new(run, server, settings).pods;
+    let url = format!("http://{}:{}{METRICS_PATH}", host(&pods, &run.namespace, settings), defaults.port);
+    let kind = match server.engine {
+        ServerEngine::Vllm | ServerEngine::Simulator => MetricsKind::Vllm,
+        ServerEngine::Sglang => MetricsKind::Sglang,
+        ServerEngine::Custom => MetricsKind::Auto,
+    };
+    Some(vec![MetricsEndpoint { url, kind }])
+}
+
+/// The name of the Service, which the launcher may call wherever the installation blocks the networks of the cluster.
+pub(in crate::resolve) fn called_host(
+    run: &RunIdentity,
+    spec: &BenchmarkRunSpec,
+    settings: &Settings,
+) -> Option<[String; 2]> {
+    let server = managed_server(spec).filter(|_| !run.namespace.is_empty())?;
+    let names = ServerNames::new(run, server, settings);
+    Some([&names.server, &names.pods].map(|it| host(it, &run.namespace, settings)))
+}
+
+/// What cannot be had in a cluster.
+pub(super) fn check(server: &Server, errors: &mut Errors) {
+    let lists = [("command", &server.command), ("args", &server.args)];
+    let texts = lists.into_iter().flat_map(|(field, texts)| texts.iter().map(move |text| (field.to_owned(), text)));
+    let env = server.env.iter().map(|(name, text)| (format!("env.{name}"), text));
+    for (field, text) in texts.chain(env).filter(|(_, text)| text.contains(REPLICA)) {
+        let remedy =
+            "$(REPLICA) works outside of a cluster only, because the pods of a Deployment are alike; take it out";
+        errors.add(&format!("{FIELD}.{field}"), &format!("holds {}; {remedy}", quoted(text)));
+    }
+}
+
+/// What a run with a server cannot have besides.
+pub(in crate::resolve) fn check_run(run: &RunIdentity, spec: &BenchmarkRunSpec, errors: &mut Errors) {
+    if managed_server(spec).is_some() && !run.namespace.is_empty() && spec.queue_name.is_some() {
+        let remedy = "the queue would admit the launcher alone, after the server has taken its GPUs; take queueName or \
+                      target.server out";
+        errors.add("spec.queueName", &format!("is set beside target.server; {remedy}"));
+    }
+}

@@ -1,0 +1,102 @@
+//! What the operator reports of the model server that it started for a run.
+
+use jiff::Timestamp;
+#[cfg(feature = "kube")]
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    reason::{Reason, Reported},
+    status::Phase,
+    summary::Outcome,
+};
+
+/// The longest text of [`ServerStatus::last_failure`], in bytes.
+pub const MAX_SERVER_FAILURE: usize = 1_200;
+
+/// The model server of a run. Its times are those at which the operator saw something, unless they say otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct ServerStatus {
+    /// The name of its Deployment and of its Service.
+    #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
+    pub name: String,
+    /// How many replicas it has.
+    pub replicas: u32,
+    /// How many of them are ready.
+    #[serde(default)]
+    pub ready_replicas: u32,
+    /// How often its containers had been restarted when it was ready, and since then if one failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub restarts: u32,
+    /// When the operator decided to start it.
+    pub start_time: Timestamp,
+    /// When the API server created the newest of its pods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pods_time: Option<Timestamp>,
+    /// When the last of these pods had a node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled_time: Option<Timestamp>,
+    /// When the last of its containers started, by the clock of its node: its image was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container_time: Option<Timestamp>,
+    /// When all replicas were ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_time: Option<Timestamp>,
+    /// When the operator began to remove it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_time: Option<Timestamp>,
+    /// When nothing of it was left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone_time: Option<Timestamp>,
+    /// How it failed last: exit code or signal, and its last words, without what looks like a secret.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
+    pub last_failure: String,
+    /// How the run has ended. It becomes the status of the run when the server is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "HeldEnd"))]
+    pub held_end: Option<HeldEnd>,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+impl ServerStatus {
+    /// A server that is about to be started.
+    pub fn new(name: String, replicas: u32, now: Timestamp) -> Self {
+        ServerStatus {
+            name,
+            replicas,
+            ready_replicas: 0,
+            restarts: 0,
+            start_time: now,
+            pods_time: None,
+            scheduled_time: None,
+            container_time: None,
+            ready_time: None,
+            stop_time: None,
+            gone_time: None,
+            last_failure: String::new(),
+            held_end: None,
+        }
+    }
+}
+
+/// How a run has ended that still waits for the end of its server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct HeldEnd {
+    /// The phase that it will have: Succeeded, Failed or Cancelled.
+    pub phase: Phase,
+    /// Its outcome.
+    pub outcome: Outcome,
+    /// Its reason.
+    pub reason: Reported<Reason>,
+    /// Its message.
+    #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
+    pub message: String,
+}

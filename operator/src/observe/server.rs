@@ -1,0 +1,163 @@
+//! [I/O] What exists of the server of a run: its Deployment, its Services and its pods.
+
+use crds::{
+    BenchmarkRun, BenchmarkRunStatus,
+    resolve::{ServerNames, managed_server},
+};
+use k8s_openapi::api::{
+    apps::v1::Deployment,
+    core::v1::{ContainerStateTerminated, Pod, Service},
+};
+use kube::{Api, ResourceExt as _, api::ListParams};
+
+use super::{
+    pod_state_of,
+    reader::{Reader, Request},
+};
+use crate::{
+    context::Context,
+    ended_pods,
+    error::Error,
+    plan::{
+        Ended, Presence, What, meta,
+        server::{ServerPod, ServerState, objects::CONTAINER},
+    },
+};
+
+/// Reads the server of a run whose status has one. A run without one costs no request.
+pub(super) async fn observe(
+    context: &Context,
+    run: &BenchmarkRun,
+    status: &BenchmarkRunStatus,
+    reader: &mut Reader,
+) -> Result<ServerState, Error> {
+    let (Some(server), Some(noted)) = (managed_server(&run.spec), &status.server) else {
+        return Ok(ServerState::default());
+    };
+    let names = ServerNames::new(&meta::identity(run, 1), server, &context.settings);
+    // Another release of the operator may have given it another name, which is that of another image.
+    let names = ServerNames { server: noted.name.clone(), ..names };
+    let namespace = run.namespace().unwrap_or_default();
+    let mut state = ServerState::default();
+    let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), &namespace);
+    let request = Request::get("deployments", &names.server);
+    match reader.read(What::Server, request, deployments.get_opt(&names.server)).await? {
+        Some(found) => found.into_iter().for_each(|it| take_deployment(run, &names, &it, &mut state)),
+        None => state.deployment = Presence::Unknown,
+    }
+    let of_server = format!("{}={}", meta::SERVER, names.server);
+    let services: Api<Service> = Api::namespaced(context.client.clone(), &namespace);
+    let request = Request { verb: "list", resource: "services", name: of_server.clone() };
+    let params = ListParams::default().labels(&of_server);
+    let found = reader.read(What::Server, request, services.list(&params)).await?;
+    let own = found.into_iter().flat_map(|it| it.items).filter(|it| meta::is_of_server(run, &names, &it.metadata));
+    state.services = own.filter(|it| it.metadata.deletion_timestamp.is_none()).map(|it| it.name_any()).collect();
+    let selector: Vec<_> =
+        meta::server_selector(run, &names).into_iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let selector = selector.join(",");
+    let pods: Api<Pod> = Api::namespaced(context.client.clone(), &namespace);
+    let request = Request { verb: "list", resource: "pods", name: selector.clone() };
+    let found = reader.read(What::Server, request, pods.list(&ListParams::default().labels(&selector))).await?;
+    let own = found.into_iter().flat_map(|it| it.items);
+    let own = own.filter(|it| meta::is_pod_of_server(&it.metadata, &names.server));
+    state.pods = own.map(|it| server_pod(&it)).collect();
+    Ok(state)
+}
+
+fn take_deployment(run: &BenchmarkRun, names: &ServerNames, deployment: &Deployment, state: &mut ServerState) {
+    if !meta::is_of_server(run, names, &deployment.metadata) {
+        state.deployment = Presence::Foreign;
+        return;
+    }
+    state.deployment = Presence::Ours;
+    state.uid = deployment.uid();
+    state.deleting = deployment.metadata.deletion_timestamp.is_some();
+    let Some(status) = &deployment.status else { return };
+    let mut conditions = status.conditions.iter().flatten();
+    let refused = conditions.find(|it| it.type_ == "ReplicaFailure" && it.status == "True");
+    state.refused = refused.map(|it| it.message.clone().unwrap_or_default());
+}
+
+/// What a decision needs of a pod.
+pub(super) fn server_pod(pod: &Pod) -> ServerPod {
+    let status = pod.status.as_ref();
+    let containers = status.and_then(|it| it.container_statuses.as_ref());
+    let container = containers.and_then(|it| it.iter().find(|it| it.name == CONTAINER));
+    let state = container.and_then(|it| it.state.as_ref());
+    let last = container.and_then(|it| it.last_state.as_ref()).and_then(|it| it.terminated.as_ref());
+    let terminated = state.and_then(|it| it.terminated.as_ref()).or(last);
+    let disrupted = ended_pods::disruption(pod);
+    let over = status.is_some_and(|it| it.phase.as_deref() == Some("Failed"));
+    let ended = match terminated {
+        Some(terminated) => Some(how(terminated, disrupted.clone())),
+        None if over => Some(Ended {
+            exit_code: -1,
+            reason: status.and_then(|it| it.reason.clone()).unwrap_or_default(),
+            message: String::new(),
+            disrupted: disrupted.clone().or_else(|| status.and_then(|it| it.message.clone())),
+        }),
+        None => None,
+    };
+    let mut conditions = status.into_iter().flat_map(|it| it.conditions.iter().flatten());
+    let scheduled = conditions.find(|it| it.type_ == "PodScheduled" && it.status == "True");
+    ServerPod {
+        state: pod_state_of(pod, CONTAINER),
+        created: pod.creation_timestamp().map(|it| it.0),
+        scheduled: scheduled.and_then(|it| it.last_transition_time.as_ref()).map(|it| it.0),
+        running_since: state.and_then(|it| it.running.as_ref()?.started_at.as_ref()).map(|it| it.0),
+        restarts: container.and_then(|it| u32::try_from(it.restart_count).ok()).unwrap_or(0),
+        ended,
+        disrupted,
+        over,
+    }
+}
+
+fn how(terminated: &ContainerStateTerminated, disrupted: Option<String>) -> Ended {
+    // The kubelet gives some runtimes' signals apart from the exit code.
+    let signal = terminated.signal.filter(|it| *it > 0 && terminated.exit_code == 0).map(|it| it + 128);
+    Ended {
+        exit_code: signal.unwrap_or(terminated.exit_code),
+        reason: terminated.reason.clone().unwrap_or_default(),
+        message: terminated.message.clone().unwrap_or_default(),
+        disrupted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn pod(status: Value) -> ServerPod {
+        server_pod(&serde_json::from_value(json!({"metadata": {"name": "s-0"}, "status": status})).unwrap())
+    }
+
+    fn container(restarts: u32, state: &Value, last: &Value) -> Value {
+        json!({"phase": "Running", "containerStatuses": [
+            {"name": "sidecar", "ready": true, "restartCount": 7, "image": "i", "imageID": "i", "state": {"running": {}}},
+            {"name": "server", "ready": false, "restartCount": restarts, "image": "i", "imageID": "i", "state": state, "lastState": last},
+        ]})
+    }
+
+    #[test]
+    fn the_end_of_a_container_that_runs_again_is_kept() {
+        let terminated = json!({"terminated": {"exitCode": 137, "reason": "OOMKilled", "message": "the end"}});
+        let again = pod(container(1, &json!({"running": {"startedAt": "2026-01-02T03:04:05Z"}}), &terminated));
+        let ended = again.ended.unwrap();
+        assert_eq!((ended.exit_code, ended.reason.as_str(), ended.message.as_str()), (137, "OOMKilled", "the end"));
+        assert_eq!((again.restarts, again.state.running, again.running_since.is_some()), (1, true, true));
+        let waits = json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}});
+        let waits = pod(container(3, &waits, &terminated));
+        assert!(waits.ended.is_some() && !waits.state.running && waits.state.waiting.is_some());
+    }
+
+    #[test]
+    fn a_container_that_has_not_ended_has_no_end_and_an_evicted_pod_has_one() {
+        let runs = pod(container(0, &json!({"running": {"startedAt": "2026-01-02T03:04:05Z"}}), &json!({})));
+        assert_eq!((runs.ended, runs.over), (None, false));
+        let evicted = pod(json!({"phase": "Failed", "reason": "Evicted", "message": "low on memory"}));
+        assert!(evicted.over && evicted.disrupted.as_deref() == Some("Evicted: low on memory"), "{evicted:?}");
+        assert_eq!(evicted.ended.map(|it| it.exit_code), Some(-1));
+    }
+}

@@ -1,0 +1,279 @@
+//! The Deployment and the Services of a server. The pods have no API token, and no more privileges than the engine needs.
+
+use crds::{
+    BenchmarkRun, EffectiveSpec, Settings,
+    benchmark_run::{Server, ServerEngine},
+    pod::{USER, container_security, pod_security},
+    resolve::{ManagedServer, Place, PodSecurity, ServerNames, mounts, resolve_server, server_image},
+};
+use k8s_openapi::{
+    api::{
+        apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy},
+        core::v1::{
+            Capabilities, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, EnvVarSource, HTTPGetAction,
+            PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec, PodTemplateSpec, Probe,
+            ResourceRequirements, SeccompProfile, SecretKeySelector, SecurityContext, Service, ServicePort,
+            ServiceSpec, Volume, VolumeMount,
+        },
+    },
+    apimachinery::pkg::{
+        apis::meta::v1::{LabelSelector, ObjectMeta},
+        util::intstr::IntOrString,
+    },
+};
+
+use crate::plan::{
+    Child,
+    job::{STAY, pull_secret, quantities},
+    meta,
+};
+
+/// Name of the server's container.
+pub const CONTAINER: &str = "server";
+/// The most pods of a server that one turn deletes: a turn has a time limit.
+pub const MAX_STOPPED_PODS: usize = 64;
+/// The path of our own program in our image.
+const OWN_PROGRAM: &str = "/benchwright";
+/// How long the engine has to end after it was asked to, in seconds.
+const GRACE_SECONDS: i64 = 30;
+/// How often a server that starts is asked whether it is ready, in seconds.
+const STARTUP_PERIOD: i32 = 2;
+/// How often a server that was ready is asked, in seconds: the load is not to be disturbed.
+const READINESS_PERIOD: i32 = 10;
+/// How many of these answers may fail in a row: an engine under load answers late, and must keep its connections.
+const READINESS_FAILURES: i32 = 30;
+/// How long an answer to a probe may take, in seconds.
+const PROBE_TIMEOUT: i32 = 5;
+/// How much longer than the operator the kubelet waits for an engine to start, in seconds: the operator says why it ends it.
+const BACKSTOP_SECONDS: u32 = 120;
+
+/// The path that a server answers with 200 when it is ready.
+pub fn probe_path(engine: ServerEngine) -> &'static str {
+    match engine {
+        ServerEngine::Vllm | ServerEngine::Sglang | ServerEngine::Simulator => "/health",
+        ServerEngine::Custom => "/v1/models",
+    }
+}
+
+/// How many Services a server has: one for the load, and with several replicas one that leads to each of them.
+pub fn services(effective: &EffectiveSpec) -> usize {
+    let replicas = effective.target.server.as_ref().map_or(1, |it| it.replicas);
+    if replicas > 1 { 2 } else { 1 }
+}
+
+/// All objects of a server, in the order of their creation. Empty where the description cannot be used, which the input of the launcher
+/// says before.
+pub fn build(run: &BenchmarkRun, names: &ServerNames, effective: &EffectiveSpec, settings: &Settings) -> Vec<Child> {
+    let Some(server) = &run.spec.target.server else { return Vec::new() };
+    let Ok(managed) = resolve_server(server, Place::Cluster) else { return Vec::new() };
+    let port = managed.port.unwrap_or(8000);
+    let mut all = vec![Child::Service(Box::new(service(run, names, &names.server, port, false)))];
+    if services(effective) > 1 {
+        all.push(Child::Service(Box::new(service(run, names, &names.pods, port, true))));
+    }
+    let deployment = deployment(run, server, &managed, port, names, effective, settings);
+    all.push(Child::Deployment(Box::new(deployment)));
+    all
+}
+
+fn service(run: &BenchmarkRun, names: &ServerNames, name: &str, port: u16, headless: bool) -> Service {
+    Service {
+        metadata: meta::of_server(run, names, name),
+        spec: Some(ServiceSpec {
+            cluster_ip: headless.then(|| "None".into()),
+            selector: Some(meta::server_selector(run, names)),
+            ports: Some(vec![ServicePort {
+                name: Some("http".into()),
+                port: port.into(),
+                target_port: Some(IntOrString::Int(port.into())),
+                ..ServicePort::default()
+            }]),
+            ..ServiceSpec::default()
+        }),
+        ..Service::default()
+    }
+}
+
+fn deployment(
+    run: &BenchmarkRun,
+    server: &Server,
+    managed: &ManagedServer,
+    port: u16,
+    names: &ServerNames,
+    effective: &EffectiveSpec,
+    settings: &Settings,
+) -> Deployment {
+    let annotations = STAY.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    Deployment {
+        metadata: meta::of_server(run, names, &names.server),
+        spec: Some(DeploymentSpec {
+            replicas: i32::try_from(managed.replicas).ok(),
+            selector: LabelSelector {
+                match_labels: Some(meta::server_selector(run, names)),
+                ..LabelSelector::default()
+            },
+            // Two pods of one replica would need its GPUs twice.
+            strategy: Some(DeploymentStrategy { type_: Some("Recreate".into()), rolling_update: None }),
+            template: PodTemplateSpec {
+                metadata: Some(ObjectMeta {
+                    labels: Some(meta::server_labels(run, names)),
+                    annotations: Some(annotations.into()),
+                    ..ObjectMeta::default()
+                }),
+                spec: Some(pod(server, managed, port, effective, settings)),
+            },
+            ..DeploymentSpec::default()
+        }),
+        ..Deployment::default()
+    }
+}
+
+fn pod(server: &Server, managed: &ManagedServer, port: u16, effective: &EffectiveSpec, settings: &Settings) -> PodSpec {
+    let scheduling = &server.scheduling;
+    let (volumes, mounts): (Vec<_>, Vec<_>) = volumes(server).into_iter().unzip();
+    let secrets = settings.launcher_pull_secrets.iter().map(|it| pull_secret(it));
+    PodSpec {
+        automount_service_account_token: Some(false),
+        containers: vec![container(server, managed, port, mounts, effective, settings)],
+        enable_service_links: Some(false),
+        image_pull_secrets: Some(secrets.collect()),
+        node_selector: Some(scheduling.node_selector.clone()).filter(|it| !it.is_empty()),
+        priority_class_name: scheduling.priority_class_name.clone().filter(|it| !it.is_empty()),
+        runtime_class_name: scheduling.runtime_class_name.clone().filter(|it| !it.is_empty()),
+        scheduler_name: scheduling.scheduler_name.clone().filter(|it| !it.is_empty()),
+        security_context: Some(match server.engine {
+            ServerEngine::Simulator => {
+                let user = (settings.pod_security == PodSecurity::Restricted).then_some(USER);
+                pod_security([user; 3])
+            }
+            // The images of engines choose their user, which is root in most of them.
+            _ => PodSecurityContext {
+                seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".into(), ..SeccompProfile::default() }),
+                ..PodSecurityContext::default()
+            },
+        }),
+        service_account_name: server.service_account_name.clone().filter(|it| !it.is_empty()),
+        termination_grace_period_seconds: Some(GRACE_SECONDS),
+        tolerations: Some(scheduling.tolerations.iter().map(Into::into).collect()),
+        volumes: Some(volumes).filter(|it| !it.is_empty()),
+        ..PodSpec::default()
+    }
+}
+
+fn container(
+    server: &Server,
+    managed: &ManagedServer,
+    port: u16,
+    mounts: Vec<VolumeMount>,
+    effective: &EffectiveSpec,
+    settings: &Settings,
+) -> Container {
+    let start = managed.replica(0, port, OWN_PROGRAM);
+    let resources = server.resources.clone().unwrap_or_default();
+    let texts =
+        |texts: &[String]| Some(texts.iter().map(|it| escaped(it)).collect::<Vec<_>>()).filter(|it| !it.is_empty());
+    let mut env: Vec<_> = start
+        .env
+        .iter()
+        .map(|(name, value)| EnvVar { name: name.clone(), value: Some(escaped(value)), value_from: None })
+        .collect();
+    if let Some(token) = &server.hub_token {
+        let key = SecretKeySelector {
+            name: token.secret_key_ref.name.clone(),
+            key: token.secret_key_ref.key.clone(),
+            optional: None,
+        };
+        let source = EnvVarSource { secret_key_ref: Some(key), ..EnvVarSource::default() };
+        env.push(EnvVar { name: "HF_TOKEN".into(), value: None, value_from: Some(source) });
+    }
+    Container {
+        name: CONTAINER.into(),
+        image: Some(server_image(server, settings).to_owned()),
+        image_pull_policy: server.image.is_none().then(|| settings.launcher_pull_policy.clone()),
+        command: texts(&start.command),
+        args: texts(&start.args),
+        env: Some(env).filter(|it| !it.is_empty()),
+        ports: Some(vec![ContainerPort {
+            container_port: port.into(),
+            name: Some("http".into()),
+            ..ContainerPort::default()
+        }]),
+        resources: Some(ResourceRequirements {
+            requests: quantities(&resources.requests),
+            limits: quantities(&resources.limits),
+            ..ResourceRequirements::default()
+        }),
+        startup_probe: Some(startup_probe(server.engine, port, effective.target.readiness.timeout_seconds)),
+        readiness_probe: Some(Probe {
+            http_get: Some(probe(server.engine, port)),
+            period_seconds: Some(READINESS_PERIOD),
+            timeout_seconds: Some(PROBE_TIMEOUT),
+            failure_threshold: Some(READINESS_FAILURES),
+            ..Probe::default()
+        }),
+        security_context: Some(match server.engine {
+            ServerEngine::Simulator => container_security(),
+            _ => SecurityContext {
+                allow_privilege_escalation: Some(false),
+                capabilities: Some(Capabilities { drop: Some(vec!["ALL".into()]), ..Capabilities::default() }),
+                ..SecurityContext::default()
+            },
+        }),
+        // The last lines of its log, which the operator has no right to read.
+        termination_message_policy: Some("FallbackToLogsOnError".into()),
+        volume_mounts: Some(mounts).filter(|it| !it.is_empty()),
+        ..Container::default()
+    }
+}
+
+/// The kubelet ends a container that does not answer in time. The operator does so before, and says why.
+fn startup_probe(engine: ServerEngine, port: u16, timeout_seconds: u32) -> Probe {
+    let period = u32::try_from(STARTUP_PERIOD).unwrap_or(1);
+    let tries = timeout_seconds.saturating_add(BACKSTOP_SECONDS).div_ceil(period);
+    Probe {
+        http_get: Some(probe(engine, port)),
+        period_seconds: Some(STARTUP_PERIOD),
+        timeout_seconds: Some(PROBE_TIMEOUT),
+        failure_threshold: Some(i32::try_from(tries).unwrap_or(i32::MAX)),
+        ..Probe::default()
+    }
+}
+
+fn probe(engine: ServerEngine, port: u16) -> HTTPGetAction {
+    HTTPGetAction {
+        path: Some(probe_path(engine).into()),
+        port: IntOrString::Int(port.into()),
+        ..HTTPGetAction::default()
+    }
+}
+
+fn volumes(server: &Server) -> Vec<(Volume, VolumeMount)> {
+    let mut all = Vec::new();
+    if server.engine != ServerEngine::Simulator {
+        // The processes of an engine share memory, of which a container has 64 MiB by default. It counts towards the limit of the memory.
+        let memory = EmptyDirVolumeSource { medium: Some("Memory".into()), size_limit: None };
+        all.push((
+            Volume { name: "shm".into(), empty_dir: Some(memory), ..Volume::default() },
+            VolumeMount { name: "shm".into(), mount_path: "/dev/shm".into(), ..VolumeMount::default() },
+        ));
+    }
+    if let Some(claim) = &server.model_claim {
+        // The volume is read-only as well, so that pods of several nodes can mount it, and nobody changes the weights.
+        let source = PersistentVolumeClaimVolumeSource { claim_name: claim.claim_name.clone(), read_only: Some(true) };
+        all.push((
+            Volume { name: "model".into(), persistent_volume_claim: Some(source), ..Volume::default() },
+            VolumeMount {
+                name: "model".into(),
+                mount_path: mounts::MODEL.into(),
+                read_only: Some(true),
+                ..VolumeMount::default()
+            },
+        ));
+    }
+    all
+}
+
+/// The kubelet replaces `$(NAME)` in what it is given, and reads two dollar signs as one.
+fn escaped(text: &str) -> String {
+    text.replace('$', "$$")
+}

@@ -1,0 +1,293 @@
+//! How far a server is, and whether it has failed. It knows nothing of attempts.
+
+use crds::{Reason, ServerStatus};
+use jiff::Timestamp;
+
+use super::{ServerPod, ServerState, failure::describe};
+use crate::plan::{Presence, decision::seconds_since};
+
+/// How long a node may take to mount the volumes, before the status says that it has not.
+const MOUNT_SECONDS: u32 = 60;
+/// How long a node may fail to pull the image: a registry may be busy, but a name that is wrong stays wrong.
+const PULL_SECONDS: u32 = 300;
+/// The kubelet's reason for a container that it starts again later.
+const CRASH_LOOP: &str = "CrashLoopBackOff";
+
+/// Why a server is not ready, or cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The reason in the status.
+    pub reason: Reason,
+    /// What happened, and what to do.
+    pub message: String,
+}
+
+/// Where a server stands that a run needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Its Deployment or a Service of it does not exist.
+    Absent,
+    /// It is being deleted, or pods of an earlier one are.
+    Going,
+    /// An object of its name belongs to somebody else.
+    Foreign,
+    /// It starts; what it waits for.
+    Starting(Fault),
+    /// It will not be ready.
+    Failed(Fault),
+    /// All replicas are ready.
+    Ready,
+}
+
+/// A server, what exists of it, and how long it may take.
+pub(super) struct View<'a> {
+    pub(super) status: &'a ServerStatus,
+    pub(super) state: &'a ServerState,
+    /// Whether other runs use it as well.
+    pub(super) shared: bool,
+    pub(super) image: &'a str,
+    /// The path of its probe.
+    pub(super) path: &'a str,
+    /// How many Services it has.
+    pub(super) services: usize,
+    /// Since when the run waits for it.
+    pub(super) since: Timestamp,
+    /// How long its pods may take to run.
+    pub(super) start_seconds: u32,
+    /// How long a container may take to answer after its start.
+    pub(super) ready_seconds: u32,
+    pub(super) now: Timestamp,
+}
+
+impl View<'_> {
+    /// Where it stands before the load.
+    pub(super) fn standing(&self) -> Standing {
+        let state = self.state;
+        match state.deployment {
+            Presence::Foreign => return Standing::Foreign,
+            Presence::Ours if state.deleting => return Standing::Going,
+            Presence::Absent | Presence::Unknown if !state.pods.is_empty() => return Standing::Going,
+            Presence::Absent | Presence::Unknown => return Standing::Absent,
+            Presence::Ours if state.services.len() < self.services => return Standing::Absent,
+            Presence::Ours => {}
+        }
+        if let Some(fault) = self.ended_before_ready() {
+            return Standing::Failed(fault);
+        }
+        let ready = self.live().filter(|it| it.state.ready).count();
+        let replicas = self.status.replicas;
+        if ready >= replicas as usize {
+            return Standing::Ready;
+        }
+        let waits_for = self.waits_for();
+        match self.too_late(&waits_for) {
+            Some(fault) => Standing::Failed(fault),
+            None => {
+                let message = format!(
+                    "{ready} of {replicas} replicas of server {} are ready; {}",
+                    self.status.name, waits_for.message
+                );
+                Standing::Starting(Fault { reason: waits_for.reason, message })
+            }
+        }
+    }
+
+    /// What has happened to a server that was ready, if it cannot be measured any more.
+    pub(super) fn fault(&self) -> Option<Fault> {
+        let (state, name) = (self.state, &self.status.name);
+        self.status.ready_time?;
+        if state.deployment == Presence::Unknown {
+            return None;
+        }
+        if state.deployment != Presence::Ours || state.deleting {
+            let message = format!("Deployment {name} of the server was deleted while the run needed it");
+            return Some(Fault { reason: Reason::ServerDied, message });
+        }
+        // Pods that came later are further replicas, or replace others.
+        let known = |it: &&ServerPod| it.created <= self.status.pods_time;
+        for pod in state.pods.iter().filter(known) {
+            if pod.state.deleting.is_some() || pod.disrupted.is_some() {
+                let why = pod.disrupted.as_deref().unwrap_or("somebody deleted it");
+                let message = format!("pod {} of the server went while the run needed it: {why}", pod.name());
+                return Some(Fault { reason: Reason::Disrupted, message });
+            }
+        }
+        let restarted = state.restarts() > self.status.restarts;
+        let worst = state.pods.iter().filter(|it| it.ended.is_some() && (restarted || !it.state.running));
+        if let Some(pod) = worst.max_by_key(|it| (!it.state.running, it.restarts))
+            && let Some(ended) = &pod.ended
+        {
+            return Some(Fault { reason: Reason::ServerDied, message: describe(pod, ended) });
+        }
+        let left = state.pods.iter().filter(known).filter(|it| !it.over).count();
+        (left < self.status.replicas as usize).then(|| {
+            let message = format!(
+                "only {left} of the {} pods of server {name} are left that were ready: others were deleted or evicted",
+                self.status.replicas
+            );
+            Fault { reason: Reason::Disrupted, message }
+        })
+    }
+
+    /// Whether it was ready, nothing has happened to it since, and it is ready now.
+    pub(super) fn is_healthy(&self) -> bool {
+        self.status.ready_time.is_some()
+            && self.status.last_failure.is_empty()
+            && self.fault().is_none()
+            && self.standing() == Standing::Ready
+    }
+
+    /// The pods that count: those that an eviction left behind do not, and those of a shared server may be old.
+    fn live(&self) -> impl Iterator<Item = &ServerPod> {
+        self.state.staying().filter(|it| !it.over)
+    }
+
+    /// How a container ended that was to become ready.
+    fn ended_before_ready(&self) -> Option<Fault> {
+        let pods = self.state.staying().filter(|it| !it.over || !self.shared);
+        let waits = |it: &ServerPod| it.state.waiting.as_ref().is_some_and(|(reason, _)| reason == CRASH_LOOP);
+        for pod in pods {
+            let Some(ended) = &pod.ended else { continue };
+            // A shared server may have been started again long ago, and a server of an earlier attempt has its own count.
+            let is_new = pod.restarts > self.status.restarts || !pod.state.running;
+            if self.shared && pod.state.running && !waits(pod) || !is_new {
+                continue;
+            }
+            let mut message = describe(pod, ended);
+            if self.shared {
+                message.push_str(&format!(
+                    "\nruns share this server; to start it anew: kubectl delete deployment {}",
+                    self.status.name
+                ));
+            }
+            let reason = if ended.disrupted.is_some() { Reason::Disrupted } else { Reason::ServerFailed };
+            return Some(Fault { reason, message });
+        }
+        None
+    }
+
+    /// What the first pod that is not ready waits for.
+    fn waits_for(&self) -> Fault {
+        let fault = |reason, message| Fault { reason, message };
+        let name = &self.status.name;
+        if let Some(refused) = &self.state.refused {
+            let message = format!(
+                "Deployment {name} can create no pod: {refused}; a quota, Pod Security or a webhook refuses it"
+            );
+            return fault(Reason::PodRefused, message);
+        }
+        let mut waiting: Vec<_> = self.live().filter(|it| !it.state.ready).collect();
+        // The one that is least far says most.
+        waiting.sort_by_key(|it| (it.state.running, it.state.unschedulable.is_none(), it.state.waiting.is_none()));
+        let Some(pod) = waiting.first() else {
+            let message = format!("Deployment {name} creates its pods");
+            return fault(Reason::ServerStarting, message);
+        };
+        let (state, pod_name) = (&pod.state, pod.name());
+        match (&state.unschedulable, &state.waiting) {
+            (Some(why), _) => fault(
+                Reason::Unschedulable,
+                format!(
+                    "no node takes pod {pod_name}: {why}; check resources and scheduling of spec.target.server, and what the nodes have free"
+                ),
+            ),
+            (None, Some((reason, why))) if is_image_problem(reason) => fault(
+                Reason::ImagePull,
+                format!(
+                    "image {:?} of the server cannot be pulled: {reason}: {why}; check spec.target.server.image, and that the namespace may pull it",
+                    self.image
+                ),
+            ),
+            (None, Some((reason, why))) if reason.starts_with("CreateContainer") => fault(
+                Reason::ContainerRefused,
+                format!(
+                    "the node cannot create the container of pod {pod_name}: {reason}: {why}; check the objects and keys that spec.target.server names"
+                ),
+            ),
+            _ if state.running => fault(
+                Reason::ServerStarting,
+                format!(
+                    "the server in pod {pod_name} has started and does not answer {} with 200 yet; it has {} seconds for that (target.readiness.timeoutSeconds)",
+                    self.path, self.ready_seconds
+                ),
+            ),
+            _ if self.waits_for_mounts(pod) => fault(
+                Reason::MountPending,
+                format!(
+                    "the node has not mounted the volumes of pod {pod_name}, or not set up its network, for {MOUNT_SECONDS} seconds; its events say more: kubectl describe pod {pod_name}"
+                ),
+            ),
+            _ => fault(
+                Reason::ServerStarting,
+                format!(
+                    "pod {pod_name} is being created, or its node pulls the image; kubectl describe pod {pod_name} shows its events"
+                ),
+            ),
+        }
+    }
+
+    fn waits_for_mounts(&self, pod: &ServerPod) -> bool {
+        let since = pod.state.accepted.filter(|_| pod.state.without_sandbox);
+        since.is_some_and(|it| seconds_since(it, self.now) > MOUNT_SECONDS)
+    }
+
+    /// Why waiting any longer is no use, if that is so.
+    fn too_late(&self, waits_for: &Fault) -> Option<Fault> {
+        if let Some(fault) = self.hopeless_image(waits_for) {
+            return Some(fault);
+        }
+        for pod in self.live().filter(|it| !it.state.ready) {
+            // A shared server may have started long ago.
+            let Some(since) = pod.running_since.map(|it| it.max(self.since)) else { continue };
+            if seconds_since(since, self.now) > self.ready_seconds {
+                let message = format!(
+                    "the server in pod {0} has run for {1} seconds and does not answer {2} with 200 (target.readiness.timeoutSeconds); its log says why: kubectl logs {0}; raise the limit if it only needs longer",
+                    pod.name(),
+                    self.ready_seconds,
+                    self.path
+                );
+                return Some(Fault { reason: Reason::ServerFailed, message });
+            }
+        }
+        let waited = seconds_since(self.since, self.now);
+        let all_run = self.live().filter(|it| it.state.running).count() >= self.status.replicas as usize;
+        let in_time = waited <= self.start_seconds
+            || (all_run && waited <= self.start_seconds.saturating_add(self.ready_seconds));
+        if in_time {
+            return None;
+        }
+        let reason = match waits_for.reason {
+            Reason::ServerStarting => Reason::ServerFailed,
+            reason => reason,
+        };
+        let message = format!(
+            "server {} was not ready within {waited} seconds (execution.deadlines.startSeconds): {}",
+            self.status.name, waits_for.message
+        );
+        Some(Fault { reason, message })
+    }
+
+    fn hopeless_image(&self, waits_for: &Fault) -> Option<Fault> {
+        if waits_for.reason != Reason::ImagePull {
+            return None;
+        }
+        let fault = |message: String| Some(Fault { reason: Reason::ImagePull, message });
+        let stuck =
+            self.live().filter(|it| it.state.waiting.as_ref().is_some_and(|(reason, _)| is_image_problem(reason)));
+        for pod in stuck {
+            let reason = pod.state.waiting.as_ref().map_or("", |(reason, _)| reason);
+            let since = pod.state.accepted.unwrap_or(self.since).max(self.since);
+            if ["InvalidImageName", "ErrImageNeverPull"].contains(&reason) {
+                return fault(waits_for.message.clone());
+            }
+            if seconds_since(since, self.now) > PULL_SECONDS {
+                return fault(format!("{}; the node has tried for {PULL_SECONDS} seconds", waits_for.message));
+            }
+        }
+        None
+    }
+}
+
+pub(super) fn is_image_problem(reason: &str) -> bool {
+    reason.starts_with("ErrImage") || reason.starts_with("ImagePull") || reason == "InvalidImageName"
+}

@@ -1,0 +1,163 @@
+//! Runs that start their server, with an operator that is killed and an API server that fails.
+
+use crds::{Settings, status::Phase};
+use kube::runtime::events::Reporter;
+use operator::{
+    connection::{Health, Limits},
+    context::Context,
+};
+use serde_json::json;
+
+use super::{
+    Play,
+    server::Fault,
+    world::{Story, change},
+};
+use crate::fixture::{SIMULATOR, settings};
+
+const TWO: &str = "{target: {server: {engine: Simulator, replicas: 2}}}";
+const ONE: &str = "{target: {server: {engine: Simulator}}}";
+const NAME: &str = "chat-2db482-server";
+
+/// What is left of servers.
+fn servers(play: &Play) -> Vec<String> {
+    let state = play.server.state();
+    let of_server = |(plural, name): &&(String, String)| {
+        ["deployments", "services"].contains(&plural.as_str()) || (plural == "pods" && name.contains("-server-"))
+    };
+    state.objects.keys().filter(of_server).map(|(plural, name)| format!("{plural}/{name}")).collect()
+}
+
+#[tokio::test]
+async fn a_run_starts_its_server_and_leaves_nothing_of_it() {
+    let mut play = Play::new(TWO);
+    play.play_until(Phase::Running).await;
+    let begun = servers(&play);
+    let expected = [
+        "deployments/chat-2db482-server",
+        "pods/chat-2db482-server-abc-0",
+        "pods/chat-2db482-server-abc-1",
+        "services/chat-2db482-pods",
+        "services/chat-2db482-server",
+    ];
+    assert_eq!(begun, expected);
+    play.play_out(Story::Plain).await;
+    let status = play.status();
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Succeeded), "RunSucceeded"), "{status:#?}");
+    assert_eq!(servers(&play), Vec::<String>::new());
+    let server = status.server.unwrap();
+    assert!(server.ready_time.is_some() && server.gone_time.is_some() && server.held_end.is_none(), "{server:#?}");
+    assert!(status.summary.is_some());
+}
+
+#[tokio::test]
+async fn an_operator_that_is_killed_at_any_write_leaves_no_server_and_comes_to_the_same_end() {
+    let mut whole = Play::new(ONE);
+    let expected = whole.play_out(Story::Plain).await;
+    let writes = whole.server.state().writes.clone();
+    println!("{writes:#?}");
+    assert!(writes.len() >= 14, "{writes:?}");
+    let faults = [Fault::KilledBefore, Fault::KilledAfter, Fault::AnswerLost, Fault::Status(409), Fault::Status(500)];
+    for (number, write) in writes.iter().enumerate() {
+        for fault in faults {
+            let mut play = Play::new(ONE);
+            play.server.state().fault = Some((number, fault));
+            let end = play.play_out(Story::Plain).await;
+            assert_eq!(end, expected, "{fault:?} at write {number}, {write}");
+            assert_eq!(servers(&play), Vec::<String>::new(), "{fault:?} at write {number}, {write}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn other_ends_leave_no_server_either() {
+    for (story, phase) in [
+        (Story::Evicted, Phase::Succeeded),
+        (Story::Cancelled, Phase::Cancelled),
+        (Story::CancelledAtOnce, Phase::Cancelled),
+        (Story::Suspended, Phase::Succeeded),
+        (Story::JobDeleted, Phase::Failed),
+        (Story::JobOrphaned, Phase::Failed),
+    ] {
+        let mut play = Play::new(ONE);
+        play.play_out(story).await;
+        assert_eq!(play.status().phase, Some(phase), "{story:?}");
+        assert_eq!(servers(&play), Vec::<String>::new(), "{story:?}");
+        assert_eq!(play.loading(), Vec::<String>::new(), "{story:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_killed_in_mid_run_ends_it_with_its_last_words() {
+    let mut play = Play::new(ONE);
+    play.play_until(Phase::Running).await;
+    change(&mut play.server.state(), "pods", "chat-2db482-server-abc-0", |it| {
+        let terminated = json!({"exitCode": 137, "reason": "OOMKilled", "message": "allocating 80 GiB"});
+        let container = &mut it["status"]["containerStatuses"][0];
+        (container["restartCount"], container["lastState"]) = (json!(1), json!({"terminated": terminated}));
+    });
+    play.play_out(Story::Plain).await;
+    let status = play.status();
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "ServerDied"), "{status:#?}");
+    assert!(play.ready_message().contains("OOMKilled") && play.ready_message().contains("allocating 80 GiB"));
+    assert_eq!(servers(&play), Vec::<String>::new());
+    assert_eq!(play.loading(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_server_that_is_kept_stays_and_a_shared_one_is_used_again() {
+    for (lifecycle, owner) in [("Keep", true), ("Reuse", false)] {
+        let mut play = Play::new(&format!("{{target: {{server: {{engine: Simulator, lifecycle: {lifecycle}}}}}}}"));
+        play.play_out(Story::Plain).await;
+        assert_eq!(play.status().phase, Some(Phase::Succeeded), "{lifecycle}: {:#?}", play.status());
+        let state = play.server.state();
+        let deployment = state.all("deployments").next().unwrap();
+        assert_eq!(deployment["metadata"]["ownerReferences"].is_array(), owner, "{lifecycle}");
+        assert!(!state.deletions.iter().any(|it| it.starts_with("deployments")), "{:?}", state.deletions);
+    }
+}
+
+#[tokio::test]
+async fn a_deployment_of_somebody_else_is_left_alone() {
+    let mut play = Play::new(ONE);
+    play.server.state().put("deployments", NAME, json!({"metadata": {"name": NAME, "namespace": "bench", "uid": "x"}}));
+    play.play_out(Story::Plain).await;
+    assert_eq!(play.status().reason, "NameConflict");
+    assert_eq!(play.server.state().find("deployments", NAME).unwrap()["metadata"]["uid"], "x");
+    assert!(!play.server.state().deletions.iter().any(|it| it.starts_with("deployments")));
+}
+
+#[tokio::test]
+async fn a_quota_that_refuses_the_server_is_told_of_and_waited_for() {
+    let mut play = Play::new(ONE);
+    play.server.state().refusal = Some(("deployments", 403, 3));
+    play.round(Story::Plain).await;
+    assert!(play.ready_message().contains("Deployment \"chat-2db482-server\" with 403"), "{}", play.ready_message());
+    play.play_out(Story::Plain).await;
+    assert_eq!(play.status().phase, Some(Phase::Succeeded));
+    assert_eq!(servers(&play), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_installation_without_the_rights_refuses_the_run_at_once() {
+    let mut play = Play::new(ONE);
+    let reporter = Reporter { controller: "benchwright-operator".into(), instance: Some("test".into()) };
+    let settings = Settings { managed_servers: false, ..settings() };
+    play.context = Context::new(play.client.clone(), settings, reporter, Health::new(Limits::default()).into()).into();
+    play.play_out(Story::Plain).await;
+    let status = play.status();
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "PolicyDenied"), "{status:#?}");
+    assert!(play.ready_message().contains("managedServers.enabled"), "{}", play.ready_message());
+    assert_eq!(servers(&play), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_run_without_a_server_asks_for_none() {
+    let mut play = Play::new(SIMULATOR);
+    // Each of these reads would fail the run.
+    play.server.state().unreadable = Some(("get", "deployments", 403));
+    play.play_out(Story::Plain).await;
+    assert_eq!(play.status().phase, Some(Phase::Succeeded));
+    let state = play.server.state();
+    assert!(!state.writes.iter().any(|it| it.contains("deployments") || it.contains("services")), "{:?}", state.writes);
+}
