@@ -3,9 +3,10 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 
 /// A process of a pod.
 pub struct Process(PathBuf);
@@ -22,6 +23,17 @@ impl Process {
             read("cgroup").contains(&format!("pod{uid}")) && !read("comm").starts_with("pause")
         });
         of_pod.map(Process).next().with_context(|| format!("the pod {uid} has no process on this machine"))
+    }
+
+    /// Ends it by SIGKILL.
+    ///
+    /// # Errors
+    /// When it has ended, or may not be ended.
+    pub fn kill(&self) -> anyhow::Result<()> {
+        let number = self.0.file_name().and_then(|it| it.to_str()).context("a process has a number")?;
+        let done = Command::new("kill").args(["-KILL", number]).status()?;
+        ensure!(done.success(), "process {number} was not killed");
+        Ok(())
     }
 
     /// The value of a field of `/proc/PID/status`.
