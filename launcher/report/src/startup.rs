@@ -167,7 +167,7 @@ pub fn notes(columns: &[Column<'_>]) -> Vec<String> {
                 note(format!("the last of {} starts in the log", startup.log.earlier_starts + 1));
             }
             if startup.log.cut_lines > 0 {
-                note(format!("{} lines were too long to be read whole", startup.log.cut_lines));
+                note(format!("lines that were too long to be read whole: {}", startup.log.cut_lines));
             }
             startup.log.notices.iter().for_each(|it| note(it.clone()));
         }

@@ -208,11 +208,11 @@ struct Seen<'a> {
 /// The rows of the table that a line has, in the order of the table. Most rows count only where they begin the message: a log may
 /// repeat the prompts of requests, which have any texts.
 fn hits(parts: &Parts<'_>) -> Vec<usize> {
-    let begin = parts.message.as_ptr() as usize - parts.text.as_ptr() as usize;
     let mut hits = Vec::new();
     for found in PATTERNS.find_overlapping_iter(parts.text) {
         let index = found.pattern().as_usize();
-        let counts = !TEXTS[index].begins_message || parts.text.get(begin..found.start()).is_some_and(is_tag);
+        let counts =
+            !TEXTS[index].begins_message || parts.text.get(parts.message_at..found.start()).is_some_and(is_tag);
         if counts && !hits.contains(&index) {
             hits.push(index);
         }
@@ -228,7 +228,7 @@ fn is_tag(text: &str) -> bool {
 
 /// The version in vLLM's banner, which is drawn with blocks.
 fn banner<'a>(parts: &Parts<'a>) -> Option<&'a str> {
-    let (drawing, version) = parts.message.split_once("version ")?;
+    let (drawing, version) = parts.message().split_once("version ")?;
     let is_drawn = drawing.contains(|it| ('\u{2580}'..='\u{259f}').contains(&it));
     let version = version.split_whitespace().next()?;
     (is_drawn && version.starts_with(|it: char| it.is_ascii_digit())).then_some(version)
@@ -429,7 +429,7 @@ impl Start {
     }
 
     fn sleep_wake(&mut self, seen: &Seen<'_>) {
-        let message = seen.parts.message;
+        let message = seen.parts.message();
         if let Some(rest) = message.strip_prefix("Sleep mode freed") {
             self.memory = number(rest, "").zip(number(rest, "memory,"));
             return;

@@ -47,24 +47,24 @@ impl Failures {
         let words = |text: &str| Words { process: parts.process.clone(), text: redact::quote(text), line };
         if let Some((of, is_plain)) = &self.traceback {
             let is_of_it = *of == parts.process || *is_plain && is_undated && parts.process.is_none();
-            if is_of_it && is_exception(parts.message) {
-                self.exception = Some(Words { process: of.clone(), ..words(parts.message) });
+            if is_of_it && is_exception(parts.message()) {
+                self.exception = Some(Words { process: of.clone(), ..words(parts.message()) });
             }
             return;
         }
         // A warning may show a traceback of what was caught.
         let is_sglang = !is_undated && parts.text.starts_with('[');
-        if parts.message.contains(TRACEBACK) && (parts.is_error || is_undated || is_sglang) {
+        if parts.message().contains(TRACEBACK) && (parts.is_error || is_undated || is_sglang) {
             self.traceback = Some((parts.process.clone(), is_sglang));
         } else if (parts.is_error || is_undated) && FATAL.iter().any(|it| parts.text.contains(it)) {
             // The words of the engine's core come before its traceback, which says more.
             if parts.is_error {
-                self.error.get_or_insert_with(|| words(parts.message));
+                self.error.get_or_insert_with(|| words(parts.message()));
             } else {
-                self.exception = Some(words(parts.message));
+                self.exception = Some(words(parts.message()));
             }
-        } else if parts.is_error && !parts.message.trim().is_empty() {
-            self.error.get_or_insert_with(|| words(parts.message));
+        } else if parts.is_error && !parts.message().trim().is_empty() {
+            self.error.get_or_insert_with(|| words(parts.message()));
         }
     }
 

@@ -21,8 +21,14 @@ pub(crate) struct Parts<'a> {
     pub is_error: bool,
     /// All of the line.
     pub text: &'a str,
-    /// What the program wants to say, with its indentation.
-    pub message: &'a str,
+    /// Where in it the message begins: what the program wants to say, with its indentation.
+    pub message_at: usize,
+}
+
+impl<'a> Parts<'a> {
+    pub fn message(&self) -> &'a str {
+        &self.text[self.message_at..]
+    }
 }
 
 /// The text without the escape sequences that colour a terminal.
@@ -44,29 +50,30 @@ pub(crate) fn without_colours(text: &str) -> Cow<'_, str> {
 }
 
 pub(crate) fn take_apart(text: &str) -> Parts<'_> {
+    // A blank behind the prefix is no part of the message.
+    let behind = |at: usize| at + usize::from(text[at..].starts_with(' '));
     let Some(found) = stamp::find(text) else {
         let end = text.floor_char_boundary(PROCESS_WITHIN);
         let (process, after) = bracketed(&text[..end]).unzip();
-        let rest = &text[after.unwrap_or(0)..];
-        let message = if process.is_some() { rest.strip_prefix(' ').unwrap_or(rest) } else { rest };
-        return Parts { stamp: None, process, is_error: false, text, message };
+        return Parts { stamp: None, process, is_error: false, text, message_at: after.map_or(0, behind) };
     };
     let (before, after) = (&text[..found.from], &text[found.to..]);
     // SGLang: `[2026-02-04 11:30:29 DP0 TP1] Load weight begin.`
     if before.ends_with('[')
-        && let Some((ranks, message)) = after.split_once(']')
+        && let Some(end) = after.find(']')
     {
-        let name = ranks.trim();
+        let name = after[..end].trim();
         let process = (!name.is_empty()).then(|| Process { name: cut(name, MAX_NAME).to_owned(), pid: None });
-        let message = message.strip_prefix(' ').unwrap_or(message);
-        return Parts { stamp: Some(found.stamp), process, is_error: message.starts_with("ERROR"), text, message };
+        let message_at = behind(found.to + end + 1);
+        let is_error = text[message_at..].starts_with("ERROR");
+        return Parts { stamp: Some(found.stamp), process, is_error, text, message_at };
     }
     // vLLM: `(Worker pid=7) INFO 11-21 02:09:33 [file.py:68] text`; before 0.8 `INFO 02-18 04:51:36 file.py:68] text`.
     let is_error = before.trim_end().ends_with("ERROR") || before.trim_end().ends_with("CRITICAL");
     let near = &after[..after.floor_char_boundary(SOURCE_WITHIN)];
     let source = near.find(']').filter(|it| is_source(&near[..*it]));
-    let message = after[source.map_or(0, |it| it + 1)..].strip_prefix(' ').unwrap_or("");
-    Parts { stamp: Some(found.stamp), process: bracketed(before).map(|it| it.0), is_error, text, message }
+    let message_at = behind(found.to + source.map_or(0, |it| it + 1));
+    Parts { stamp: Some(found.stamp), process: bracketed(before).map(|it| it.0), is_error, text, message_at }
 }
 
 /// Whether this is ` [file.py:68` or ` file.py:68`.

@@ -41,7 +41,7 @@ fn part() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn any_log_is_read(parts in vec(part(), 0..60)) {
@@ -63,8 +63,7 @@ proptest! {
     }
 
     #[test]
-    fn a_secret_behind_its_name_never_stays(before in "[ -~]{0,20}", quote in "['\"]?") {
-        prop_assume!(!before.contains(['\'', '"']));
+    fn a_secret_behind_its_name_never_stays(before in "[ !#-&(-~]{0,20}", quote in "['\"]?") {
         let line = format!("{before} api_key={quote}Zx9Zx9Zx9{quote}");
         prop_assert!(!redact::quote(&line).contains("Zx9Zx9"), "{line}");
     }

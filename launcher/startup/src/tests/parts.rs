@@ -13,8 +13,8 @@ use crate::{
 
 fn assert_parts(line: &str, process: &str, message: &str) {
     let parts = take_apart(line);
+    assert_eq!(parts.message(), message, "{line}");
     assert_eq!(parts.process.map(|it| it.text()).unwrap_or_default(), process, "{line}");
-    assert_eq!(parts.message, message, "{line}");
 }
 
 #[test]
@@ -32,6 +32,8 @@ fn a_line_is_taken_apart() {
     assert_parts("INFO 06-04 00:38:39 [c.py:2] process (pid=9) ended", "", "process (pid=9) ended");
     assert_parts("[2025-03-12 08:52:39 DP0 TP1] text", "DP0 TP1", "text");
     assert_parts("[2025-03-12 08:52:39] text", "", "text");
+    assert_parts("INFO 06-04 00:38:39", "", "");
+    assert_parts("INFO 06-04 00:38:39[c.py:2]", "", "");
 }
 
 #[test]
