@@ -15,6 +15,7 @@ mod repeat;
 mod retention;
 mod server;
 mod slo;
+mod startup;
 mod target;
 mod upload;
 mod url;
@@ -236,6 +237,7 @@ pub fn resolve(
     let hardware = hardware::hardware(spec.target.hardware.as_ref(), &mut errors);
     profile::check(spec, &mut errors);
     repeat::check(spec, &effective, &mut errors);
+    startup::check(spec, &effective, &mut errors);
     files::check(spec, &mut errors);
     let retention = retention::retention(spec, &identity.namespace, &mut errors);
     let upload = upload::upload(spec, &effective.storage, &identity.namespace, &mut errors);

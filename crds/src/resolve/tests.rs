@@ -26,6 +26,18 @@ fn prompts_are_those_of_the_run_and_attempt_unless_a_salt_is_given() {
 }
 
 #[test]
+fn the_start_of_a_server_that_is_up_cannot_be_measured() {
+    for target in ["{simulator: {}}", "{url: 'http://a'}"] {
+        let errors = check("", &format!("{{target: {target}, harness: nop}}")).unwrap_err();
+        assert!(errors.len() == 1 && errors[0].starts_with("spec.harness: is nop"), "{errors:?}");
+        assert!(errors[0].contains("needs spec.target.server") && errors[0].contains("benchwright startup FILE"));
+    }
+    let managed = check("", "{target: {server: {engine: Simulator}}, harness: nop}");
+    let errors = managed.err().unwrap_or_default();
+    assert!(errors.iter().all(|it| !it.starts_with("spec.harness")), "{errors:?}");
+}
+
+#[test]
 fn a_service_account_has_the_name_of_an_object() {
     let named = |name: &str| {
         check("", &format!("{{target: {{simulator: {{}}}}, launcher: {{serviceAccountName: \"{name}\"}}}}"))

@@ -36,7 +36,10 @@ use std::fmt::Display;
 use crds::{envelope::Envelope, resolve::Hardware};
 use jiff::Timestamp;
 use tracing::warn;
-use workload_profiles::{Notice, workload::RequestSource};
+use workload_profiles::{
+    Notice,
+    workload::{RequestSource, Work},
+};
 
 use crate::{
     console,
@@ -55,6 +58,10 @@ use process::Process;
 use report::{LoadGenReport, Report, Stored, baseline::BaselineReport, earlier_attempt::MESSAGE_FILE_NAME, terminal};
 use store::{Place, Store};
 use upload::Destination;
+
+/// Why a run without a load ends at once.
+const NO_STARTUP: &str = "spec.harness: is nop, which measures how a server starts, and needs spec.target.server, a server that the run starts, which this \
+                          release does not do; read the log of a server with `benchwright startup FILE`";
 
 /// Runs one benchmark and returns the exit code. Results go to stdout, everything else to stderr.
 pub fn run(options: &RunOptions) -> u8 {
@@ -83,6 +90,10 @@ pub fn run(options: &RunOptions) -> u8 {
         let outcome = envelope.core.outcome;
         leave_message(options, || envelope);
         return outcome::exit_status_of(outcome, None, options.gate);
+    }
+    // An operator of another release may let it pass.
+    if input.workload.work == Work::Startup {
+        return refused(&input, Failure::configuration(NO_STARTUP.to_owned()), options);
     }
     leave_text(options, ENDED_EARLY);
     let order = Order { input: &input, baseline: baseline.as_ref(), options };
@@ -119,13 +130,16 @@ fn report_collected(input: &Input, collected: Result<Envelope, Failure>, options
             }
             outcome::exit_status_of(outcome, None, options.gate)
         }
-        Err(failure) => {
-            print_error(&failure.message);
-            let done = Err(failure);
-            leave_message(options, || outcome::envelope(input, &done));
-            outcome::exit_status(&done, options.gate)
-        }
+        Err(failure) => refused(input, failure, options),
     }
+}
+
+/// Tells why a run is not executed, and returns the exit code.
+fn refused(input: &Input, failure: Failure, options: &RunOptions) -> u8 {
+    print_error(&failure.message);
+    let done = Err(failure);
+    leave_message(options, || outcome::envelope(input, &done));
+    outcome::exit_status(&done, options.gate)
 }
 
 /// Writes the termination message, where one is wanted.

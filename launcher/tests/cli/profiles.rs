@@ -109,10 +109,7 @@ fn the_list_has_every_profile_with_its_load_lengths_and_variables() {
     for (harness, load) in [
         ("loadgen", "    load       LoadGen Server: accuracy, performance\n"),
         ("inference-perf", " 1 request/s "),
-        (
-            "nop",
-            "    load       none: nop measures how a server starts, from its log, which this launcher does not do\n",
-        ),
+        ("nop", "    load       none: how the server of target.server starts\n"),
     ] {
         folder.benchwright(&["profiles", "-l", harness]).assert().success().stdout(predicate::str::contains(load));
     }

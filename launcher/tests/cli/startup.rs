@@ -81,6 +81,22 @@ fn what_cannot_be_read_says_what_to_do() {
 }
 
 #[test]
+fn a_run_without_load_needs_a_server_that_it_starts() {
+    let folder = Folder::new();
+    let head = "apiVersion: benchwright.dev/v1alpha1\nkind: BenchmarkRun\nmetadata: {name: nop}\n";
+    folder.write("run.yaml", &format!("{head}spec: {{target: {{url: 'http://localhost:1'}}, harness: nop}}\n"));
+    for command in [["run", "-f", "run.yaml"].as_slice(), &["validate", "run.yaml"]] {
+        let refused = folder.benchwright(command).assert().code(10);
+        refused.stderr(
+            contains("spec.harness")
+                .and(contains("needs spec.target.server"))
+                .and(contains("benchwright startup FILE")),
+        );
+    }
+    assert!(!folder.path("results").exists());
+}
+
+#[test]
 fn a_file_that_is_no_log_has_no_values() {
     let folder = Folder::new();
     fs::write(folder.path("noise.log"), (0..=255_u8).cycle().take(100_000).collect::<Vec<u8>>()).unwrap();

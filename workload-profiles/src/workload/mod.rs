@@ -26,6 +26,7 @@ mod time_change;
 mod timeouts;
 mod traffic_classes;
 mod window;
+mod work;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -65,6 +66,7 @@ pub use time_change::TimeChange;
 pub use timeouts::Timeouts;
 pub use traffic_classes::{Assignment, TrafficClass, TrafficClasses};
 pub use window::Window;
+pub use work::Work;
 
 pub use crate::loadgen::{AutoQps, LoadGen, LoadGenTest, Phase};
 
@@ -72,6 +74,9 @@ pub use crate::loadgen::{AutoQps, LoadGen, LoadGenTest, Phase};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Workload {
+    /// What the run does with it. Any other work than a load has no stages.
+    #[serde(default, skip_serializing_if = "Work::is_load")]
+    pub work: Work,
     /// The API that is called.
     pub api: Api,
     /// Whether answers are streamed. Without streams there is no TTFT, TPOT or ITL.
@@ -138,6 +143,7 @@ impl Workload {
     /// A load with nothing else set: streamed, without headers, windows, bounds and stop rules.
     pub fn new(api: Api, requests: RequestSource, stages: Vec<Stage>) -> Workload {
         Workload {
+            work: Work::Load,
             api,
             streaming: true,
             model: None,
@@ -160,6 +166,11 @@ impl Workload {
             timeouts: Timeouts::default(),
             goodput: Goodput::default(),
         }
+    }
+
+    /// The start of a server: no request is sent.
+    pub fn startup() -> Workload {
+        Workload { work: Work::Startup, ..Workload::new(Api::Chat, RequestSource::Mock, Vec::new()) }
     }
 
     /// The paths of the other files that it needs: traces, data sets, recordings, a tokenizer and a corpus. Those behind URLs are not

@@ -1,6 +1,4 @@
-//! nop: no load. The original reads the log of a server that it started, and reports how long its start took.
-//!
-//! A profile is read and checked, and then refused: this launcher only sends load.
+//! nop: no load. The start of a server is read from its log.
 
 use serde_json::Value;
 
@@ -10,20 +8,15 @@ use crate::{
     workload::Workload,
 };
 
-/// Why no run comes of a profile. The first words are stable: callers look for them.
-const REFUSAL: &str = "sends no load: nop measures how a server starts, from its log, which this launcher does not do; to measure a server \
-                       that is up, choose another harness, such as benchwright with the profile sanity_random";
-
 /// The keys of a profile.
 const KEYS: [&str; 2] = ["model_name", "pvc_name"];
 
-/// Reads a profile. `None` goes with at least one problem in the findings: a mistake, else that nop sends no load.
+/// Reads a profile. Neither key has an effect: the run names the server that is started, and its model.
 pub(super) fn parse(profile: &Value, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     root.all_ignored(&[("model_name", ValueType::Text), ("pvc_name", ValueType::Text)]);
     root.finish();
-    findings.problem("profile", REFUSAL);
-    None
+    Some(Workload::startup())
 }
 
 #[cfg(test)]
@@ -31,34 +24,41 @@ mod tests {
     use crds::benchmark_run::Harness;
     use proptest::prelude::*;
 
-    use super::*;
-    use crate::{formats::Target, parse_text};
+    use crate::{
+        formats::Target,
+        parse_text,
+        workload::{Work, Workload},
+    };
 
-    fn error(text: &str) -> String {
-        parse_text(Harness::Nop, Target::default(), text).unwrap_err().to_string()
-    }
-
-    // Trap 17 of the formats: dates without a year, a number of a shape read as seconds, and figures that need logs at DEBUG. No
-    // figure of a start is made up before logs are read with these in mind.
     #[test]
-    fn a_profile_of_two_keys_is_read_and_refused_for_what_it_is() {
+    fn a_profile_is_a_workload_without_load() {
         for text in ["model_name: m\npvc_name: p", "model_name: m", "{}"] {
-            assert_eq!(error(text), format!("profile: {REFUSAL}"), "{text}");
+            let (workload, notices) = parse_text(Harness::Nop, Target::default(), text).unwrap();
+            assert_eq!((workload.work, workload.stages.len()), (Work::Startup, 0), "{text}");
+            assert_eq!(notices, [], "{text}");
         }
     }
 
     #[test]
-    fn its_mistakes_are_named_too() {
-        let found = error("modelname: m\npvc_name: 5");
+    fn it_is_written_and_read_as_what_it_is() {
+        let json = serde_json::to_value(Workload::startup()).unwrap();
+        assert_eq!(json["work"], "startup");
+        assert_eq!(serde_json::from_value::<Workload>(json).unwrap(), Workload::startup());
+    }
+
+    #[test]
+    fn its_mistakes_are_named() {
+        let found = parse_text(Harness::Nop, Target::default(), "modelname: m\npvc_name: 5").unwrap_err().to_string();
         assert!(found.contains("modelname: is no known key; did you mean model_name?"), "{found}");
         assert!(found.contains("pvc_name: is 5; write a text"), "{found}");
-        assert!(found.contains("sends no load"), "{found}");
     }
 
     proptest! {
         #[test]
         fn no_text_makes_the_parser_panic(text in "\\PC{0,80}|(model_name|pvc_name|[a-z]{1,5}): [-a-z0-9.\\[\\]{}]{0,20}") {
-            prop_assert!(parse_text(Harness::Nop, Target::default(), &text).is_err());
+            if let Ok((workload, _)) = parse_text(Harness::Nop, Target::default(), &text) {
+                prop_assert!(workload.stages.is_empty());
+            }
         }
     }
 }
