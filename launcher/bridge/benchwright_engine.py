@@ -166,6 +166,8 @@ def main(arguments):
     facts = {"engine": f"vllm {vllm.__version__}", "maxModelLen": getattr(config, "max_model_len", None)}
     messages = queue.SimpleQueue()
     threading.Thread(target=read_messages, args=(frames_in, messages), name="requests", daemon=True).start()
+    # In vLLM's form, for who reads in the log how long the start took.
+    print(time.strftime("INFO %m-%d %H:%M:%S [benchwright_engine.py:1] the engine is ready, without its API"), file=sys.stderr, flush=True)
     write(frame(READY, struct.pack("<H", VERSION) + json.dumps(facts).encode()))
     Runner(vllm, engine, defaults, write).run(messages)
 

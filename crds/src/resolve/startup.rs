@@ -1,9 +1,9 @@
 //! A run that measures how a server starts.
 
 use super::{EffectiveSpec, Errors};
-use crate::benchmark_run::{BenchmarkRunSpec, Harness};
+use crate::benchmark_run::{BenchmarkRunSpec, Harness, Lifecycle};
 
-/// A server that is up has started already.
+/// A server that is up has started already, and one that goes on is not started again.
 pub(super) fn check(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, errors: &mut Errors) {
     if effective.harness == Harness::Nop && spec.target.server.is_none() {
         errors.add(
@@ -11,5 +11,10 @@ pub(super) fn check(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, errors: 
             "is nop, which measures how a server starts, and needs spec.target.server, a server that the run starts; of a server that \
              is up, read the log with `benchwright startup FILE`, or choose another harness, such as benchwright",
         );
+    }
+    let lifecycle = spec.target.server.as_ref().and_then(|it| it.lifecycle).unwrap_or_default();
+    if effective.harness == Harness::Nop && lifecycle != Lifecycle::PerRun {
+        let message = format!("is {lifecycle:?}, and nop measures a start; write PerRun, the default");
+        errors.add("spec.target.server.lifecycle", &message);
     }
 }

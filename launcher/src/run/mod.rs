@@ -55,13 +55,15 @@ pub use managed::commands as servers;
 pub use options::{RunOptions, default_threads};
 pub(crate) use outcome::Failure;
 use process::Process;
-use report::{LoadGenReport, Report, Stored, baseline::BaselineReport, earlier_attempt::MESSAGE_FILE_NAME, terminal};
+use report::{
+    LoadGenReport, Report, Stored,
+    baseline::BaselineReport,
+    earlier_attempt::MESSAGE_FILE_NAME,
+    startup::{self, ServerStart},
+    terminal,
+};
 use store::{Place, Store};
 use upload::Destination;
-
-/// Why a run without a load ends at once.
-const NO_STARTUP: &str = "spec.harness: is nop, which measures how a server starts, and needs spec.target.server, a server that the run starts, which this \
-                          release does not do; read the log of a server with `benchwright startup FILE`";
 
 /// Runs one benchmark and returns the exit code. Results go to stdout, everything else to stderr.
 pub fn run(options: &RunOptions) -> u8 {
@@ -90,10 +92,6 @@ pub fn run(options: &RunOptions) -> u8 {
         let outcome = envelope.core.outcome;
         leave_message(options, || envelope);
         return outcome::exit_status_of(outcome, None, options.gate);
-    }
-    // An operator of another release may let it pass.
-    if input.workload.work == Work::Startup {
-        return refused(&input, Failure::configuration(NO_STARTUP.to_owned()), options);
     }
     leave_text(options, ENDED_EARLY);
     let order = Order { input: &input, baseline: baseline.as_ref(), options };
@@ -187,6 +185,8 @@ pub(crate) struct Measurement {
     /// What does not fit together in the servers' metrics.
     server_remarks: Vec<String>,
     stored: Option<Stored>,
+    /// How the servers started that were started for it.
+    starts: Vec<ServerStart>,
     /// Where the folder was uploaded to.
     uploaded_to: Option<String>,
     /// The folders of earlier runs that were deleted after it was written.
@@ -220,7 +220,9 @@ impl Order<'_> {
                     return Err(process.servers.explain(failure));
                 }
             };
-        let is_last = input.run.run.repeat_number.is_none_or(|it| it >= input.run.repeat)
+        // A start is measured with a server of its own.
+        let is_last = input.workload.work == Work::Startup
+            || input.run.run.repeat_number.is_none_or(|it| it >= input.run.repeat)
             || process.stop.state() != StopState::Run;
         let death = process.servers.death();
         let managed = process.servers.describe(is_last, store.is_open());
@@ -275,6 +277,7 @@ impl Order<'_> {
             records,
         };
         let server_remarks = servers.as_ref().map(|it| it.remarks.clone()).unwrap_or_default();
+        let starts = managed.as_ref().map(|it| it.starts.clone()).unwrap_or_default();
         match store.write(&report, &input.inputs()) {
             Ok(stored) => {
                 // Without a results folder they are the only ones.
@@ -283,6 +286,7 @@ impl Order<'_> {
                     analysis,
                     loadgen,
                     server_remarks,
+                    starts,
                     stored,
                     uploaded_to: None,
                     deleted_folders: Vec::new(),
@@ -293,6 +297,7 @@ impl Order<'_> {
                     analysis,
                     loadgen,
                     server_remarks,
+                    starts,
                     stored: None,
                     uploaded_to: None,
                     deleted_folders: Vec::new(),
@@ -336,6 +341,9 @@ impl Order<'_> {
 fn print_table(measurement: &Measurement, hardware: Option<&Hardware>, heading: &str) {
     let Measurement { analysis, loadgen, server_remarks, .. } = measurement;
     let mut text = heading.to_owned() + &terminal::table(analysis, loadgen.as_ref(), server_remarks, hardware);
+    if !measurement.starts.is_empty() {
+        text.push_str(&format!("how the server started:\n{}\n", startup::text(&startup::columns(&measurement.starts))));
+    }
     if let Some(uri) = &measurement.uploaded_to {
         text.push_str(&format!("report: {uri}/report.md\n"));
     } else if let Some(stored) = &measurement.stored {

@@ -5,6 +5,7 @@ use crds::{
     resolve::{RunIdentity, repeat_name},
 };
 use tracing::{info, warn};
+use workload_profiles::workload::Work;
 
 use super::{
     Failure, Measurement, Order, Place, Process, leave_message, outcome, print_error, print_table, retention, store,
@@ -76,6 +77,9 @@ fn all(order: &Order<'_>, process: &Process, folder: Option<&(Place, SeriesFolde
         if let Some(failure) = stopped_between(process) {
             done.fail(number, failure);
             break;
+        }
+        if order.input.workload.work == Work::Startup {
+            process.servers.renew();
         }
         info!(run = repeat_name(number), of = asked, "a run of the series begins");
         let input = repeated(order.input, number);

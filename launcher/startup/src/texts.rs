@@ -229,6 +229,7 @@ pub const TEXTS: &[Text] = &[
     vllm("Starting vLLM server", &[Starts(StepName::ApiServerStarts)], "0.32", Log),
     vllm("Route: /metrics", &[Ends(StepName::ApiServerStarts, 0)], "0.16, 0.32", Log),
     vllm("Available routes are:", &[Ready(true)], "0.16, 0.32", Log),
+    vllm("the engine is ready, without its API", &[Ready(true)], "benchwright offline-engine", Source),
     anywhere(vllm("Application startup complete", &[Ready(false)], "0.16, 0.32", Log)),
     anywhere(vllm("Uvicorn running on", &[Ready(false)], "2025-02 on", PublicLog)),
     sglang("server_args=", &[Begins(0), Starts(StepName::LlmImports)], "2025-02 to 2026-08", PublicLog),

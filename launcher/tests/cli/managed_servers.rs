@@ -213,6 +213,14 @@ fn a_kept_server_outlives_its_run() {
     assert_eq!(folder.servers(), Vec::<String>::new());
 }
 
+/// The report of a run of the only series.
+fn report_of_series(folder: &Folder, run: &str) -> serde_json::Value {
+    let series =
+        fs::read_dir(folder.path("results")).unwrap().flatten().find(|it| it.path().join("repeats.json").exists());
+    let text = fs::read_to_string(series.unwrap().path().join(run).join("report.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
 #[test]
 fn a_series_has_one_server() {
     let folder = Folder::new();
@@ -220,14 +228,45 @@ fn a_series_has_one_server() {
     let (code, _, err) = folder.run(&["run", "-f", "run.yaml", "--repeat", "2"]);
     assert_eq!(code, Some(0), "{err}");
     assert_eq!(err.matches("the server is started").count(), 1, "{err}");
-    let of = |run: &str| {
-        let series =
-            fs::read_dir(folder.path("results")).unwrap().flatten().find(|it| it.path().join("repeats.json").exists());
-        let text = fs::read_to_string(series.unwrap().path().join(run).join("report.json")).unwrap();
-        serde_json::from_str::<serde_json::Value>(&text).unwrap()["managedServer"].clone()
-    };
+    let of = |run: &str| report_of_series(&folder, run)["managedServer"].clone();
     let (first, last) = (of("r1"), of("r2"));
     assert_eq!(first["replicas"][0]["pid"], last["replicas"][0]["pid"]);
     assert!(first["end"].is_null() && last["end"].is_object(), "{first} {last}");
     assert_eq!(folder.servers(), Vec::<String>::new());
+}
+
+/// A stand-in for `vllm serve`, which prints the log of a real start, and is then the simulated server.
+fn like_vllm(folder: &Folder) -> String {
+    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/startup/tests/logs/vllm-0.32.0-cold-compile-info.log");
+    let program = env!("CARGO_BIN_EXE_benchwright");
+    let script =
+        format!("cat '{log}'\nexec '{program}' sim --model \"$1\" \"$2\" \"$3\" \"$4\" \"$5\" --preset instant\n");
+    folder.write("vllm.sh", &script);
+    format!("engine: VLLM, model: org/m, command: [sh, '{}']", folder.path("vllm.sh").display())
+}
+
+#[test]
+fn nop_measures_each_start_of_a_server() {
+    let folder = Folder::new();
+    let server = like_vllm(&folder);
+    let spec = format!("target: {{server: {{{server}}}}}, harness: nop, repeat: 2, profile: {{inline: '{{}}'}}");
+    folder.write("run.yaml", &format!("{HEAD}spec: {{{spec}}}\n"));
+    let (code, out, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    assert!(out.contains("how the server started:") && out.contains("launch to ready"), "{out}");
+    let (first, second) = (report_of_series(&folder, "r1"), report_of_series(&folder, "r2"));
+    for it in [&first, &second] {
+        let start = &it["startups"][0];
+        assert!(start["observedReadySeconds"].is_f64() && start["startup"]["outcome"] == "ready", "{start}");
+        assert_eq!(it["stages"][0]["figures"]["requests"], 1, "{it}");
+        assert!(it["managedServer"]["end"].is_object(), "each run ends its server: {it}");
+    }
+    let pid = |it: &serde_json::Value| it["managedServer"]["replicas"][0]["pid"].clone();
+    assert_ne!(pid(&first), pid(&second), "each run starts a server of its own");
+    assert_eq!(folder.servers(), Vec::<String>::new());
+    let reuse = spec.replace("engine: VLLM", "lifecycle: Reuse, engine: VLLM");
+    folder.write("run.yaml", &format!("{HEAD}spec: {{{reuse}}}\n"));
+    let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(10), "{err}");
+    assert!(err.contains("spec.target.server.lifecycle") && err.contains("nop measures a start"), "{err}");
 }

@@ -12,5 +12,4 @@ mod leaks;
 mod retention;
 mod s3;
 mod secrets;
-mod startup;
 mod user;

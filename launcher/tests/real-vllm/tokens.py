@@ -6,8 +6,8 @@ from pathlib import Path
 
 
 def answers(folder):
-    found, = Path(folder).rglob("mlperf_log_accuracy.json")
-    return {line["qsl_idx"]: line["data"] for line in json.loads(found.read_text())}
+    log = Path(folder, "Accuracy", "mlperf_log_accuracy.json")
+    return {line["qsl_idx"]: line["data"] for line in json.loads(log.read_text())}
 
 
 one, other = (answers(it) for it in sys.argv[1:])

@@ -168,9 +168,12 @@ impl Workload {
         }
     }
 
-    /// The start of a server: no request is sent.
+    /// The start of a server, and its first answer: one short request is sent, whose TTFT ends the start.
     pub fn startup() -> Workload {
-        Workload { work: Work::Startup, ..Workload::new(Api::Chat, RequestSource::Mock, Vec::new()) }
+        let first = Stage::new("first request", Load::Burst { count: 1, max_concurrency: None });
+        let one_token = LengthDistribution::fixed(1);
+        let requests = RequestSource::random(LengthDistribution::fixed(8), one_token, PromptText::Words);
+        Workload { work: Work::Startup, ..Workload::new(Api::Completions, requests, vec![first]) }
     }
 
     /// The paths of the other files that it needs: traces, data sets, recordings, a tokenizer and a corpus. Those behind URLs are not

@@ -9,7 +9,7 @@ pub enum Work {
     /// It sends the requests of its stages.
     #[default]
     Load,
-    /// It sends none, and has no stages: it starts a server, and reads from its log how long each step of the start took.
+    /// It starts a server, sends it one request, and reads from its log how long each step of the start took.
     Startup,
 }
 

@@ -106,6 +106,11 @@ impl Servers {
         Some(managed.described(with_logs))
     }
 
+    /// Makes the next run start a server of its own.
+    pub(super) fn renew(&self) {
+        drop(self.0.take());
+    }
+
     /// Ends a server that must not outlive the run, and says what is known of that.
     pub(super) fn end(&self) {
         if let Some(managed) = &mut *self.0.borrow_mut() {

@@ -1,4 +1,4 @@
-//! nop: no load. The start of a server is read from its log.
+//! nop: no load but one request. The start of a server is read from its log.
 
 use serde_json::Value;
 
@@ -31,10 +31,10 @@ mod tests {
     };
 
     #[test]
-    fn a_profile_is_a_workload_without_load() {
+    fn a_profile_is_the_start_of_a_server_and_one_request() {
         for text in ["model_name: m\npvc_name: p", "model_name: m", "{}"] {
             let (workload, notices) = parse_text(Harness::Nop, Target::default(), text).unwrap();
-            assert_eq!((workload.work, workload.stages.len()), (Work::Startup, 0), "{text}");
+            assert_eq!((workload.work, workload.stages.len()), (Work::Startup, 1), "{text}");
             assert_eq!(notices, [], "{text}");
         }
     }
@@ -57,7 +57,7 @@ mod tests {
         #[test]
         fn no_text_makes_the_parser_panic(text in "\\PC{0,80}|(model_name|pvc_name|[a-z]{1,5}): [-a-z0-9.\\[\\]{}]{0,20}") {
             if let Ok((workload, _)) = parse_text(Harness::Nop, Target::default(), &text) {
-                prop_assert!(workload.stages.is_empty());
+                prop_assert_eq!(workload.work, Work::Startup);
             }
         }
     }
