@@ -348,10 +348,11 @@ fn managed_server(report: &Report<'_>, page: &mut Page) {
             it.pid.to_string(),
             it.started.to_string(),
             optional(ready, |it| it),
+            optional(it.requests, |it| it.to_string()),
             exit,
         ]
     });
-    page.table(&["replica", "URL", "process", "started", "start to ready", "end"], TEXT, rows);
+    page.table(&["replica", "URL", "process", "started", "start to ready", "requests", "end"], TEXT, rows);
     page.blank();
     for (index, it) in server.replicas.iter().enumerate() {
         let log = it.log.as_ref().map_or_else(String::new, |it| format!("; log: [{it}]({it})"));

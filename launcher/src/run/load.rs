@@ -4,7 +4,7 @@ use std::{io::IsTerminal as _, sync::Arc};
 
 use ::loadgen::plan;
 use ::server_metrics::scrape::Scraped;
-use crds::wording::with_causes;
+use crds::{resolve::Endpoint, wording::with_causes};
 use tracing::{info, warn};
 use workload_profiles::Workload;
 
@@ -22,6 +22,7 @@ use super::{
 use crate::{input::Input, scoring::Scoring};
 use analysis::TargetIdentity;
 use engine::{
+    client::Spread,
     issue::{self, Files, LoadError, LoadOrder, LoadResult, PreparedLoad, Progress},
     recorder::Keep,
     requests::Seeds,
@@ -53,6 +54,8 @@ pub(super) struct Loaded<'a> {
     pub(super) scoring: Option<&'a Scoring>,
     /// What was read of the server's metrics; `None`: nothing was.
     pub(super) scraped: Option<Scraped>,
+    /// How many requests each replica of a managed server got; empty: there is one target.
+    pub(super) requests_by_replica: Vec<u64>,
 }
 
 impl<'a> Setup<'a, '_> {
@@ -69,8 +72,13 @@ impl<'a> Setup<'a, '_> {
         // Files are read before the wait for the target, which may take an hour.
         let Sources { files, scoring, secrets } = process.sources(input, options)?;
         let (base_urls, _simulator) = self.start_target()?;
-        let AllReady { first: ready, at } = ready::wait(input, secrets, &base_urls, &process.resolver, stop)?;
+        let AllReady { first: mut ready, others, at } =
+            ready::wait(input, secrets, &base_urls, &process.resolver, stop)?;
         process.servers.ready(&at, stop)?;
+        let spread = spread(&input.run.endpoint, others.len());
+        if let Some(spread) = &spread {
+            ready.target = ready.target.with_replicas(others, Arc::clone(spread));
+        }
         info!(
             target = base_urls.join(" "),
             model = ready.model,
@@ -99,7 +107,8 @@ impl<'a> Setup<'a, '_> {
         let scraped = metrics.end();
         let issued = issued?;
         let server = identity::after(server, &ready, stop);
-        Ok(Loaded { ready, server, issued, files, scoring: scoring.as_ref(), scraped })
+        let requests_by_replica = spread.map_or_else(Vec::new, |it| it.requests());
+        Ok(Loaded { ready, server, issued, files, scoring: scoring.as_ref(), scraped, requests_by_replica })
     }
 
     /// Issues one workload: the run's own, or a trial of it.
@@ -171,6 +180,14 @@ impl<'a> Setup<'a, '_> {
         let prepared = prepared.map_err(not_issued)?;
         store.check_rows(input, workload, prepared.requests(), prepared.undecided_stages())?;
         Ok(prepared)
+    }
+}
+
+/// How requests are spread over the replicas of a managed server; `None`: there is one.
+fn spread(endpoint: &Endpoint, others: usize) -> Option<Arc<Spread>> {
+    match endpoint {
+        Endpoint::Server(server) if others > 0 => Some(Arc::new(Spread::new(server.distribution, others + 1))),
+        _ => None,
     }
 }
 

@@ -211,7 +211,7 @@ impl Order<'_> {
         let with_records =
             input.workload.loadgen.is_some() || matches!(input.workload.requests, RequestSource::Questions(_));
         let needed = if with_records { Keep::Records } else { keep };
-        let Loaded { ready, server, issued, files, scoring, scraped } =
+        let Loaded { ready, server, issued, files, scoring, scraped, requests_by_replica } =
             match (Setup { input, options, process, store: &store, keep: needed }).run() {
                 Ok(loaded) => loaded,
                 Err(failure) => {
@@ -225,7 +225,10 @@ impl Order<'_> {
             || input.run.run.repeat_number.is_none_or(|it| it >= input.run.repeat)
             || process.stop.state() != StopState::Run;
         let death = process.servers.death();
-        let managed = process.servers.describe(is_last, store.is_open());
+        let mut managed = process.servers.describe(is_last, store.is_open());
+        if let Some(managed) = &mut managed {
+            managed.document.count_requests(&requests_by_replica);
+        }
         let Issued { workload, load, tests, trials } = issued;
         let scored = scoring.map(|it| match it.score(&workload, &load, &tests) {
             Ok(scored) => scored,

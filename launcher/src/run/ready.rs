@@ -84,6 +84,7 @@ pub(crate) struct Ready {
 /// Targets that are ready: one, or all replicas of a managed server.
 pub(crate) struct AllReady {
     pub(crate) first: Ready,
+    pub(crate) others: Vec<Target>,
     /// When each was ready.
     pub(crate) at: Vec<Timestamp>,
 }
@@ -110,9 +111,10 @@ pub(crate) fn wait(
             all = try_join_all(base_urls.iter().map(one)) => all?,
         };
         let (ready, at): (Vec<Ready>, Vec<Timestamp>) = all.into_iter().unzip();
+        let mut ready = ready.into_iter();
         let none = || Failure::target("there is no server to wait for".to_owned());
-        let first = ready.into_iter().next().ok_or_else(none)?;
-        Ok(AllReady { first, at })
+        let first = ready.next().ok_or_else(none)?;
+        Ok(AllReady { first, others: ready.map(|it| it.target).collect(), at })
     })
 }
 

@@ -222,6 +222,29 @@ fn report_of_series(folder: &Folder, run: &str) -> serde_json::Value {
 }
 
 #[test]
+fn one_run_drives_several_replicas() {
+    for (distribution, is_exact) in [("RoundRobin", true), ("LeastOutstanding", false)] {
+        let folder = Folder::new();
+        let server = format!("{SIMULATOR}, replicas: 3, devices: [['0'], ['1'], ['2']], distribution: {distribution}");
+        folder.write("run.yaml", &file(&server, 3));
+        let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
+        assert_eq!(code, Some(0), "{err}");
+        let report = folder.report();
+        let replicas = report["managedServer"]["replicas"].as_array().unwrap();
+        let requests: Vec<u64> = replicas.iter().map(|it| it["requests"].as_u64().unwrap()).collect();
+        assert_eq!((requests.len(), requests.iter().sum::<u64>()), (3, 30), "{requests:?}");
+        assert!(!is_exact || requests == [10, 10, 10], "{requests:?}");
+        assert!(requests.iter().all(|it| *it > 0), "{requests:?}");
+        let endpoints = report["serverMetrics"]["endpoints"].to_string();
+        for (index, replica) in replicas.iter().enumerate() {
+            assert!(endpoints.contains(replica["url"].as_str().unwrap()), "{endpoints}");
+            assert!(folder.path(&format!("results/latest/server/{index}.log")).exists());
+        }
+        assert_eq!(folder.servers(), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn a_series_has_one_server() {
     let folder = Folder::new();
     folder.write("run.yaml", &file(SIMULATOR, 1));

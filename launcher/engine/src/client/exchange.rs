@@ -149,13 +149,26 @@ struct Begun {
 }
 
 impl Client {
-    /// Sends a generation request and reads its answer to the end. If the server had closed the connection while it was
-    /// idle, the request is sent again once, as often as keep-alive explains. A server that closes most connections that it says it
-    /// keeps gets a new connection for each request from then on.
+    /// Sends a generation request, of several servers to the one whose turn it is, and reads its answer to the end. If the server had
+    /// closed the connection while it was idle, the request is sent again once, as often as keep-alive explains. A server that closes
+    /// most connections that it says it keeps gets a new connection for each request from then on.
     ///
     /// # Errors
     /// Why the request failed.
     pub async fn call(
+        &self,
+        body: Bytes,
+        id: Option<HeaderValue>,
+        streaming: bool,
+        exchange: &mut Exchange,
+    ) -> Result<RequestOutcome, Failure> {
+        let Some(spread) = self.target.spread() else { return self.call_one(body, id, streaming, exchange).await };
+        let chosen = spread.choose(exchange.session.as_ref().and_then(|it| it.server()));
+        exchange.session.iter().for_each(|it| it.begin_at(chosen.index));
+        self.of_server(chosen.index).call_one(body, id, streaming, exchange).await
+    }
+
+    async fn call_one(
         &self,
         body: Bytes,
         id: Option<HeaderValue>,

@@ -28,6 +28,7 @@ mod response;
 mod response_seen;
 mod session_link;
 mod socket;
+mod spread;
 mod sse;
 mod target;
 mod tls;
@@ -62,6 +63,7 @@ pub use resolver::{AddressError, Lookup, Resolver};
 use response::Broken;
 pub(crate) use response_seen::ResponseSeen;
 pub use session_link::SessionLink;
+pub use spread::Spread;
 pub use target::{Target, TargetError, header_fields};
 pub use tls::{TlsError, config as tls_config};
 
@@ -90,12 +92,22 @@ pub struct Client {
     filling: AtomicBool,
     response_seen: Arc<ResponseSeen>,
     group: Arc<ClientGroup>,
-    outage: Outage,
+    outage: Arc<Outage>,
+    /// The clients of the target's other servers. They have no others.
+    others: Vec<Client>,
 }
 
 impl Client {
     /// A client without connections, with the default connect timeout.
     pub fn new(target: Target, clock: Clock) -> Client {
+        let outage = Arc::<Outage>::default();
+        let mut client = Client::of_one(target, clock, Arc::clone(&outage));
+        let others = client.target.others().iter();
+        client.others = others.map(|it| Client::of_one(it.clone(), clock, Arc::clone(&outage))).collect();
+        client
+    }
+
+    fn of_one(target: Target, clock: Clock, outage: Arc<Outage>) -> Client {
         Client {
             target,
             clock,
@@ -108,27 +120,45 @@ impl Client {
             filling: AtomicBool::new(false),
             response_seen: Arc::default(),
             group: Arc::default(),
-            outage: Outage::default(),
+            outage,
+            others: Vec::new(),
         }
     }
 
     /// The timeout includes name resolution and TLS.
     pub fn with_connect_timeout(self, connect_timeout: Duration) -> Client {
-        Client { connect_timeout, ..self }
+        self.each(|it| it.connect_timeout = connect_timeout)
+    }
+
+    /// Changes this client and those of the other servers.
+    fn each(mut self, change: impl Fn(&mut Client)) -> Client {
+        change(&mut self);
+        self.others.iter_mut().for_each(change);
+        self
+    }
+
+    /// This client and those of the other servers.
+    fn all(&self) -> impl Iterator<Item = &Client> {
+        std::iter::once(self).chain(&self.others)
+    }
+
+    /// The client of a server, by its place in the target.
+    fn of_server(&self, index: usize) -> &Client {
+        index.checked_sub(1).and_then(|it| self.others.get(it)).unwrap_or(self)
     }
 
     /// Begins with another address of the target, if it has several. Each worker begins with another one.
     pub(crate) fn starting_at(self, address: usize) -> Client {
-        Client { next_address: AtomicUsize::new(address), ..self }
+        self.each(|it| it.next_address = AtomicUsize::new(address))
     }
 
     /// Sets `response_seen` when a response begins.
     pub(crate) fn with_response_seen(self, response_seen: Arc<ResponseSeen>) -> Client {
-        Client { response_seen, ..self }
+        self.each(|it| it.response_seen = Arc::clone(&response_seen))
     }
 
     pub(crate) fn in_group(self, group: Arc<ClientGroup>) -> Client {
-        Client { group, ..self }
+        self.each(|it| it.group = Arc::clone(&group))
     }
 
     pub(crate) fn outage(&self) -> &Outage {
@@ -141,8 +171,14 @@ impl Client {
 
     /// Opens connections until `connections` requests can be sent at once, so that the first requests do not wait. From
     /// then on `spare` connections are kept ready, see [`Client::fill`]. Stops when a connection cannot be made: the
-    /// requests will report the failure.
+    /// requests will report the failure. Of several servers each gets its part.
     pub async fn warm(&self, connections: usize, spare: usize) {
+        let servers = self.others.len() + 1;
+        let part = |it: usize| it.div_ceil(servers);
+        join_all(self.all().map(|it| it.warm_one(part(connections), part(spare)))).await;
+    }
+
+    async fn warm_one(&self, connections: usize, spare: usize) {
         self.spare.store(spare, Ordering::Relaxed);
         let mut kept = std::mem::take(&mut *lock(&self.idle));
         let mut open = Vec::with_capacity(kept.len());
@@ -170,6 +206,11 @@ impl Client {
 
     /// Whether spare connections are missing and no task opens them. If it returns `true`, call [`Client::fill`].
     pub fn needs_spare(&self) -> bool {
+        // Each of them has to note that its connections are being opened.
+        self.all().fold(false, |needs, it| it.one_needs_spare() | needs)
+    }
+
+    fn one_needs_spare(&self) -> bool {
         // Spare connections would use the files that requests wait for.
         !self.group.lacks_files()
             && self.capacity() < self.spare.load(Ordering::Relaxed)
@@ -178,6 +219,10 @@ impl Client {
 
     /// Opens the spare connections, so that a request finds one when it is due.
     pub async fn fill(&self) {
+        join_all(self.all().filter(|it| it.filling.load(Ordering::Relaxed)).map(Client::fill_one)).await;
+    }
+
+    async fn fill_one(&self) {
         while self.capacity() < self.spare.load(Ordering::Relaxed) {
             let Ok(made) = self.connect().await else { break };
             self.keep_new(made);
@@ -244,7 +289,7 @@ impl Client {
     /// Takes the connection of a session that has ended, for other requests.
     pub fn release(&self, session: &SessionLink) {
         if let Some(Connection::Http1(connection)) = session.take() {
-            lock(&self.idle).push(connection);
+            lock(&self.of_server(session.server().unwrap_or(0)).idle).push(connection);
         }
     }
 
@@ -288,7 +333,7 @@ impl Client {
     /// process or on this machine.
     pub fn give_files_back(&self) {
         if self.group.lacks_files() {
-            drop(std::mem::take(&mut *lock(&self.idle)));
+            self.all().for_each(|it| drop(std::mem::take(&mut *lock(&it.idle))));
         }
     }
 

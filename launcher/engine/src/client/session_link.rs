@@ -1,6 +1,6 @@
 //! What all requests of a session share: a header field, and a connection.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use http::{HeaderName, HeaderValue};
 
@@ -12,17 +12,30 @@ pub struct SessionLink {
     header: Option<(HeaderName, HeaderValue)>,
     /// `None`: its requests take any connection.
     connection: Option<Mutex<Option<Connection>>>,
+    /// Of several servers the one that its connection leads to.
+    server: OnceLock<usize>,
 }
 
 impl SessionLink {
     /// `header`: a field of each request. `keep_connection`: whether its requests use one connection after the other's answer, as far as
     /// the server leaves it open. Two requests at a time take two; on HTTP/2 all requests of a worker share connections in any case.
     pub fn new(header: Option<(HeaderName, HeaderValue)>, keep_connection: bool) -> SessionLink {
-        SessionLink { header, connection: keep_connection.then(Mutex::default) }
+        SessionLink { header, connection: keep_connection.then(Mutex::default), server: OnceLock::new() }
     }
 
     pub(super) fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         self.header.clone()
+    }
+
+    /// Of several servers the one that its requests go to; `None`: any, because it keeps no connection or has sent no request.
+    pub(super) fn server(&self) -> Option<usize> {
+        self.connection.as_ref().and_then(|_| self.server.get().copied())
+    }
+
+    /// Its first request goes to this server.
+    pub(super) fn begin_at(&self, server: usize) {
+        // Of two first requests at a time one decides.
+        let _ = self.server.set(server);
     }
 
     /// The connection that it keeps, if no request uses it.
@@ -45,5 +58,21 @@ impl SessionLink {
 impl std::fmt::Debug for SessionLink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SessionLink").field("header", &self.header).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_stays_with_a_server_only_for_its_connection() {
+        let (kept, free) = (SessionLink::new(None, true), SessionLink::new(None, false));
+        assert_eq!(kept.server(), None);
+        for it in [&kept, &free] {
+            it.begin_at(2);
+            it.begin_at(0);
+        }
+        assert_eq!((kept.server(), free.server()), (Some(2), None));
     }
 }

@@ -17,6 +17,7 @@ use tokio::io::DuplexStream;
 use super::{
     resolver::{AddressError, Resolver},
     socket::Connector,
+    spread::Spread,
     tls::{Tls, TlsError},
 };
 
@@ -56,6 +57,8 @@ struct Inner {
     generate: Uri,
     headers: HeaderMap,
     connector: Connector,
+    /// Further servers of the same kind, and how requests are spread over all of them; `None`: there is one.
+    replicas: Option<(Vec<Target>, Arc<Spread>)>,
 }
 
 impl From<TlsError> for TargetError {
@@ -123,6 +126,21 @@ impl Target {
         Ok(self)
     }
 
+    /// Adds further servers of the same kind. Generation requests are spread over all of them; what is asked of the server itself is asked
+    /// of the first one.
+    pub fn with_replicas(mut self, others: Vec<Target>, spread: Arc<Spread>) -> Target {
+        Arc::make_mut(&mut self.0).replicas = Some((others, spread));
+        self
+    }
+
+    pub(super) fn others(&self) -> &[Target] {
+        self.0.replicas.as_ref().map_or(&[], |it| &it.0)
+    }
+
+    pub(super) fn spread(&self) -> Option<&Spread> {
+        self.0.replicas.as_ref().map(|it| &*it.1)
+    }
+
     /// Checks the addresses that the target has now. A server in this process and a Unix socket have none.
     ///
     /// # Errors
@@ -174,6 +192,7 @@ impl Target {
             prefix,
             headers: all,
             connector,
+            replicas: None,
         })))
     }
 

@@ -44,6 +44,9 @@ pub struct ReplicaDocument {
     /// From the start until it was ready to be measured, in milliseconds; absent: it was ready before this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_ms: Option<u64>,
+    /// The requests of the load that it got, with those that were sent again; absent: there is one replica.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
     /// How it ended; absent: it runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<String>,
@@ -80,6 +83,15 @@ pub struct EndDocument {
     /// What is still there. Empty: nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remains: Vec<String>,
+}
+
+impl ManagedServerDocument {
+    /// Notes how many requests each replica got; an empty list: there is one.
+    pub fn count_requests(&mut self, requests: &[u64]) {
+        for (replica, count) in self.replicas.iter_mut().zip(requests) {
+            replica.requests = Some(*count);
+        }
+    }
 }
 
 impl EndDocument {

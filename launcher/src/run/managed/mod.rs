@@ -144,12 +144,6 @@ pub(super) struct Managed {
 impl Managed {
     /// The server that a run asks for: a new one, or one that runs.
     fn of_run(server: &ManagedServer, run: &ResolvedRun, stop: &Stop) -> Result<Managed, Failure> {
-        if server.replicas > 1 {
-            let replicas = server.replicas;
-            let message =
-                format!("spec.target.server.replicas: is {replicas}; this release sends a load to one, write 1");
-            return Err(Failure::configuration(message));
-        }
         let folder = prepared_folder()?;
         let key = find::key(server);
         let lock = state::lock(&folder, &key);
@@ -308,6 +302,7 @@ impl Managed {
             died: death.is_some(),
             out_of_memory: death.as_ref().and_then(|it| it.out_of_memory.clone()),
             last_words: death.map(|it| it.last_words).unwrap_or_default(),
+            requests: None,
             log: with_logs.then(|| report::server_log(index)),
             log_note: end.and_then(|it| log_note(&it.log)),
         }
