@@ -144,6 +144,10 @@ pub fn write_report(folder: &mut Folder, report: &Report<'_>, page: Option<PageO
     folder.write(comment::FILE_NAME, |file| file.write_all(comment::render(report).as_bytes()))?;
     folder.write(junit::FILE_NAME, |file| junit::write(report, file))?;
     folder.write(stages_csv::FILE_NAME, |file| stages_csv::write(&ReportDocument::new(report)?, file))?;
+    if !report.workload.work.is_load() && !report.startups.is_empty() {
+        let text = startup::result_yaml(report.startups);
+        folder.write(startup::RESULT_FILE_NAME, |file| file.write_all(text?.as_bytes()))?;
+    }
     // A status lists the first files alone, and there may be many stages.
     loadgen::write(folder, report)?;
     for it in report.accuracy_files {

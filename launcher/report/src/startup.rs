@@ -1,11 +1,11 @@
 //! How servers started, as people read it: a column for each log, or for each group of them. The rows are of one table: in Markdown, on a
 //! terminal and on a page.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, io};
 
 use crds::wording::one_line;
 use serde::{Deserialize, Serialize};
-use startup::{Figure, Outcome, SleepWakeKind, Startup, StepName, Unit};
+use startup::{Figure, Outcome, Server, SleepWakeKind, Startup, StepName, Unit};
 
 use crate::{
     markdown::cell,
@@ -57,6 +57,23 @@ pub struct Part {
     pub seconds: Vec<Option<f64>>,
     /// The same with what they spread over, in words.
     pub texts: Vec<String>,
+}
+
+/// The name of the file of llm-d-benchmark's nop, in the results folder of a run that measures a start.
+pub const RESULT_FILE_NAME: &str = "result.yaml";
+
+/// The text of that file.
+///
+/// # Errors
+/// It cannot be written as YAML, which is a defect of this program.
+pub fn result_yaml(starts: &[ServerStart]) -> io::Result<String> {
+    let names: Vec<String> = starts.iter().map(|it| format!("server {}", it.server)).collect();
+    let server = |(start, name)| -> Server<'_> {
+        let (start, name): (&ServerStart, &String) = (start, name);
+        Server { name, image: None, pod_start_seconds: start.observed_ready_seconds, startup: &start.startup }
+    };
+    let servers: Vec<Server<'_>> = starts.iter().zip(&names).map(server).collect();
+    serde_saphyr::to_string(&startup::result(&servers)).map_err(io::Error::other)
 }
 
 /// A column for each server of a run.

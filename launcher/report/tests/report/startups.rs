@@ -1,7 +1,10 @@
 //! How the servers started that a run started itself, in each format.
 
-use report::{Report, ServerStart, json::ReportDocument, markdown};
+use std::fs;
+
+use report::{Folder, Report, ServerStart, json::ReportDocument, markdown};
 use serde_json::json;
+use workload_profiles::workload::Work;
 
 use crate::{fixture::Fixture, json_of_report};
 
@@ -57,5 +60,27 @@ fn the_report_has_the_start_of_each_server() {
     ];
     for row in rows {
         assert!(text.lines().any(|it| it == row), "no {row:?} in\n{text}");
+    }
+}
+
+#[test]
+fn a_run_that_measures_a_start_has_the_file_of_the_original() {
+    let starts = starts();
+    for (work, has_file) in [(Work::Load, false), (Work::Startup, true)] {
+        let mut fixture = Fixture::new();
+        fixture.workload.work = work;
+        let analysed = fixture.analyse();
+        let report = Report { startups: &starts, ..fixture.report(&analysed) };
+        let root = tempfile::tempdir().unwrap();
+        let mut folder = Folder::create(root.path(), "a1").unwrap();
+        report::write_report(&mut folder, &report, None).unwrap();
+        let path = folder.finish().unwrap().path.join("result.yaml");
+        assert_eq!(path.exists(), has_file, "{work:?}");
+        if has_file {
+            let text = fs::read_to_string(path).unwrap();
+            for part in ["- name: server 1\n", "pod_start: 42.25\n", "title: Model Loading\n", "- name: server 2\n"] {
+                assert!(text.contains(part), "no {part:?} in {text}");
+            }
+        }
     }
 }
