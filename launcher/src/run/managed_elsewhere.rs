@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::Failure;
 use engine::stop::Stop;
-use report::json::ManagedServerDocument;
+use report::{json::ManagedServerDocument, startup::ServerStart};
 
 /// There is none.
 #[derive(Default)]
@@ -17,6 +17,7 @@ pub(super) struct Servers;
 pub(super) struct Described {
     pub(super) document: ManagedServerDocument,
     pub(super) logs: Vec<PathBuf>,
+    pub(super) starts: Vec<ServerStart>,
 }
 
 impl Described {
@@ -60,4 +61,6 @@ impl Servers {
     }
 
     pub(super) fn end(&self) {}
+
+    pub(super) fn renew(&self) {}
 }

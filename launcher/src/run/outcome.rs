@@ -89,6 +89,7 @@ impl Failure {
     }
 
     /// Adds a line for the person at the terminal; the status does not have it.
+    #[cfg(target_os = "linux")]
     pub(super) fn followed_by(self, text: &str) -> Self {
         let status_message = self.status_message().to_owned();
         Failure { message: format!("{}{text}", self.message), status_message: Some(status_message), ..self }

@@ -97,6 +97,18 @@ fn a_server_that_cannot_start_ends_the_run_with_its_last_words() {
 }
 
 #[test]
+fn a_server_that_hangs_is_given_up_and_its_log_is_named() {
+    let folder = Folder::new();
+    // It accepts connections and answers nothing.
+    let hangs = "engine: Simulator, args: [--hang]";
+    folder.write("run.yaml", &file(hangs, 1).replace("timeoutSeconds: 60", "timeoutSeconds: 2"));
+    let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(11), "{err}");
+    assert!(err.contains("was not ready within 2s") && err.contains("\nthe log of the server is in "), "{err}");
+    assert_eq!(folder.servers(), Vec::<String>::new());
+}
+
+#[test]
 fn what_cannot_be_started_says_what_to_do() {
     let folder = Folder::new();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -50,15 +50,20 @@ pub(super) fn sweep_stale(folder: &Path, key: &str) {
     }
 }
 
-/// Deletes the logs of servers that ended long ago.
+/// Deletes the logs of servers that ended long ago, and what their keepers left for a `server stop` that did not come.
 pub(super) fn delete_old_logs(folder: &Path) {
     let known: Vec<String> = state::all(folder).into_iter().map(|it| format!("{}{LOGS}", it.name)).collect();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let modified = entry.metadata().and_then(|it| it.modified()).ok().and_then(|it| Timestamp::try_from(it).ok());
         let age = modified.and_then(|it| Duration::try_from(clock::now().duration_since(it)).ok());
-        if name.ends_with(LOGS) && !known.contains(&name) && age.is_some_and(|it| it > LOGS_KEPT) {
+        if age.is_none_or(|it| it <= LOGS_KEPT) || known.contains(&name) {
+            continue;
+        }
+        if name.ends_with(LOGS) {
             let _ = fs::remove_dir_all(entry.path());
+        } else if name.ends_with(".ended") {
+            let _ = fs::remove_file(entry.path());
         }
     }
 }
