@@ -55,9 +55,13 @@ impl Decision<'_> {
     /// The server that an attempt begins with: that of the attempt before, or a new one.
     pub(in crate::plan) fn server_of_attempt(&self) -> Option<ServerStatus> {
         let server = self.wanted_server()?;
-        let replicas = self.effective.target.server.as_ref().map_or(1, |it| it.replicas);
         let known = self.before.server.clone().filter(|it| it.gone_time.is_none());
-        Some(known.unwrap_or_else(|| ServerStatus::new(self.names(server).server, replicas, self.turn.now)))
+        Some(known.unwrap_or_else(|| self.new_server(self.names(server))))
+    }
+
+    fn new_server(&self, names: ServerNames) -> ServerStatus {
+        let replicas = self.effective.target.server.as_ref().map_or(1, |it| it.replicas);
+        ServerStatus::new(names.server, replicas, self.turn.now)
     }
 
     /// Removes a server that failed, before another attempt begins. `None`: there is none, or it can serve the next attempt.
@@ -94,14 +98,19 @@ impl Decision<'_> {
     /// Starts the server and waits until it is ready. `None`: it is, or the run has none.
     pub(in crate::plan) fn start_server(&self) -> Option<Plan> {
         let server = self.wanted_server()?;
-        let Some(view) = self.view() else {
-            // The status of an attempt has its server; somebody has changed it.
+        let names = self.names(server);
+        let Some(view) = self.view().filter(|it| it.status.name == names.server) else {
+            // A shared simulator has another name since the operator has another image.
             let mut plan = Plan { again: true, status: self.before.clone(), ..Plan::default() };
-            plan.status.server = self.server_of_attempt();
+            plan.status.server = Some(self.new_server(names));
             return Some(plan);
         };
         if let Some(unread) = self.unread(&[What::Server]) {
             return Some(self.wait_to_see_server(&view, unread));
+        }
+        // It was ready, and what has happened since would disturb the load that has not begun yet.
+        if let Some(fault) = view.fault() {
+            return Some(self.server_failed(&fault));
         }
         match view.standing() {
             Standing::Ready if view.status.ready_time.is_some() => None,
@@ -131,7 +140,7 @@ impl Decision<'_> {
                     return Some(late);
                 }
                 let mut plan = self.server_starts(&view, Reason::ServerStarting, &message, SOON);
-                plan.create = objects::build(self.run, &self.names(server), &self.effective, self.turn.settings);
+                plan.create = objects::build(self.run, &names, &self.effective, self.turn.settings);
                 Some(plan)
             }
         }
