@@ -69,6 +69,21 @@ async fn a_user_refers_only_to_what_the_same_user_may_get() -> anyhow::Result<()
         (of_target(&format!("auth: {{secretKeyRef: {key}}}")), "spec.target.auth.secretKeyRef.name", "Secret"),
         (of_target(&format!("tls: {{ca: {{secretKeyRef: {key}}}}}")), "spec.target.tls.ca.secretKeyRef.name", "Secret"),
         (
+            format!("target: {{server: {{engine: VLLM, image: i, model: m, hubToken: {{secretKeyRef: {key}}}}}}}"),
+            "spec.target.server.hubToken.secretKeyRef.name",
+            "Secret",
+        ),
+        (
+            "target: {server: {engine: VLLM, image: i, modelClaim: {claimName: other}}}".to_owned(),
+            "spec.target.server.modelClaim.claimName",
+            "claim",
+        ),
+        (
+            "target: {server: {engine: Simulator, serviceAccountName: other}}".to_owned(),
+            "spec.target.server.serviceAccountName",
+            "service account",
+        ),
+        (
             of_target(&format!("tls: {{ca: {{configMapRef: {key}}}}}")),
             "spec.target.tls.ca.configMapRef.name",
             "ConfigMap",

@@ -196,9 +196,59 @@ fn patterns_of_hosts_have_no_case() {
 }
 
 #[test]
+fn the_limits_hold_for_a_server_that_is_started_for_the_run() {
+    let limits = "
+limits:
+  images: ['registry.example/*']
+  targetHosts: ['*.example.com']
+  claims: ['data-*']
+  priorityClasses: [low]
+  serviceAccounts: ['pull-*']
+  maxResources: {cpu: 2, memory: 4Gi}
+";
+    let server = "
+target:
+  server:
+    engine: VLLM
+    image: docker.io/vllm/vllm-openai:v0.11.0
+    modelClaim: {claimName: weights}
+    replicas: 2
+    resources: {requests: {cpu: 8}, limits: {nvidia.com/gpu: 1}}
+    scheduling: {priorityClassName: system-node-critical}
+    serviceAccountName: admin
+storage: {none: {}}
+";
+    let own = [
+        "spec.target.server.image: is \"docker.io/vllm/vllm-openai:v0.11.0\"; limits.images allows only",
+        "spec.target.server.scheduling.priorityClassName: is \"system-node-critical\"; limits.priorityClasses",
+        "spec.target.server.scheduling.priorityClassName: is \"system-node-critical\"; classes of the cluster itself",
+        "spec.target.server.serviceAccountName: is \"admin\"; limits.serviceAccounts",
+        "spec.target.server.modelClaim.claimName: is \"weights\"; limits.claims",
+    ];
+    let of_launchers = [
+        "spec.target.server.resources.requests.cpu: is \"8\"; at most 2 is allowed (limits.maxResources.cpu)",
+        "spec.target.server.resources.limits.nvidia.com/gpu: is \"1\"; limits.maxResources allows only cpu, memory",
+        "spec.target.server.resources.limits.memory: is absent; a server may have 4Gi (limits.maxResources.memory)",
+    ];
+    // The run may call its own server, whatever hosts are allowed.
+    assert_refused(limits, server, &[&own[..], &of_launchers].concat());
+    let more = format!("{limits}  maxServerResources: {{cpu: 64, nvidia.com/gpu: 8}}\n");
+    assert_refused(&more, server, &own);
+    let allowed = "
+target: {server: {engine: VLLM, image: registry.example/vllm, modelClaim: {claimName: data-llama}, resources: {limits: {memory: 4Gi}}}}
+storage: {none: {}}
+";
+    assert_eq!(violations_of(limits, &run(allowed), &PROFILE.replace("50", "10")), Vec::new());
+    assert_eq!(
+        violations_of("limits: {images: []}", &run("{target: {server: {engine: Simulator}}}"), PROFILE),
+        Vec::new()
+    );
+}
+
+#[test]
 fn a_file_that_cannot_be_used_says_everything_that_is_wrong() {
     let wrong = "
-limits: {images: ['registry.example*', ''], maxRequestsPerSecond: 0, maxRunSeconds: 0, maxConcurrentAttempts: 0, maxResources: {cpu: lots}, labels: [a, a], egress: {blocked: [x]}}
+limits: {images: ['registry.example*', ''], maxRequestsPerSecond: 0, maxRunSeconds: 0, maxConcurrentAttempts: 0, maxResources: {cpu: lots}, maxServerResources: {memory: some}, labels: [a, a], egress: {blocked: [x]}}
 namespaces: [{limits: {claims: ['a b']}}]
 ";
     let found = Policy::parse(wrong).unwrap_err();
@@ -210,6 +260,7 @@ namespaces: [{limits: {claims: ['a b']}}]
         "limits.maxRunSeconds: is 0; write at least 1",
         "limits.maxConcurrentAttempts: is 0; write at least 1",
         "limits.maxResources.cpu: is \"lots\"; write a quantity",
+        "limits.maxServerResources.memory: is \"some\"; write a quantity",
         "limits.egress.blocked[0]: is \"x\"",
         "namespaces[0].names: is empty",
         "namespaces[0].limits.claims[0]: is \"a b\"",
