@@ -10,6 +10,7 @@ mod objectives;
 mod overrides;
 mod places;
 mod problem;
+mod profiling;
 mod reader;
 mod render;
 mod shipped;
@@ -36,6 +37,7 @@ use crate::{
 pub use crate::{
     formats::{loadgen, recognise, unrecognised},
     problem::{Notice, Problem, ProfileError},
+    profiling::{profiled_stage, profiling_start},
     render::{TemplateVariable, template_variables},
     shipped::{shipped, shipped_names},
     variables::Variables,
@@ -193,6 +195,7 @@ fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Wo
         }
     }
     objectives::check(run.slo.as_ref(), &workload, findings);
+    profiling::check(run.profiling.as_ref(), &workload, findings);
     Workload { model: run.model.clone().or(workload.model), api, ..workload }
 }
 

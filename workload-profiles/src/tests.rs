@@ -448,3 +448,43 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_window_needs_a_stage_that_the_profile_has() {
+    let problem = |stage: Option<&str>, text: &str| {
+        let profiling = serde_json::json!({"kind": "Torch", "stage": stage, "duration": "1s"});
+        let run = ResolvedRun { profiling: Some(serde_json::from_value(profiling).unwrap()), ..run("m") };
+        parse(&run, text).map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    let stages = |stages: &str| {
+        format!(
+            "{{load: {{type: constant, stages: [{stages}]}}, api: {{type: completion, streaming: true}}, \
+                 data: {{type: random, input_distribution: {{mean: 10, max: 20}}, output_distribution: {{mean: 12, max: 20}}}}}}"
+        )
+    };
+    let (one, two) = (stages("{rate: 10, duration: 5}"), stages("{rate: 10, duration: 5}, {rate: 20, duration: 5}"));
+    assert_eq!([problem(None, &one), problem(Some("r10"), &one), problem(Some("r20"), &two)], ["", "", ""]);
+    assert_eq!(
+        problem(Some("r100"), &two),
+        "spec.profiling.stage: is \"r100\", and the profile has no stage of this name; did you mean r10?"
+    );
+    assert_eq!(
+        problem(None, &two),
+        "spec.profiling.stage: is missing, and the profile has several stages; write one of r10 and r20"
+    );
+}
+
+#[test]
+fn a_window_begins_after_a_warm_up_unless_the_run_says_otherwise() {
+    let window = |start: Option<&str>| {
+        let profiling = serde_json::json!({"kind": "Nsys", "start": start, "duration": "1s"});
+        serde_json::from_value::<crds::resolve::ResolvedProfiling>(profiling).unwrap()
+    };
+    let mut stage = workload::Stage::new("c1", workload::Load::closed(1, 10));
+    assert_eq!(crate::profiling_start(&window(None), &stage), Duration::ZERO);
+    stage.warm_up = Some(workload::Margin::Count(3));
+    assert_eq!(crate::profiling_start(&window(None), &stage), Duration::ZERO);
+    stage.warm_up = Some(workload::Margin::Duration(Span(Duration::from_secs(2))));
+    assert_eq!(crate::profiling_start(&window(None), &stage), Duration::from_secs(2));
+    assert_eq!(crate::profiling_start(&window(Some("500ms")), &stage), Duration::from_millis(500));
+}

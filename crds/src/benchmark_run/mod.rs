@@ -14,6 +14,7 @@ mod execution;
 pub(crate) mod files;
 mod hardware;
 mod launcher;
+mod profiling;
 mod server;
 mod slo;
 mod storage;
@@ -35,6 +36,7 @@ pub use execution::{
 pub use files::{ClaimRef, ProfileFile, is_object_name};
 pub use hardware::Hardware;
 pub use launcher::{Launcher, MAX_RESOURCE_NAME, MAX_RESOURCES, RESERVED_LABELS, Resources, Scheduling, Toleration};
+pub use profiling::{ProfilerKind, Profiling};
 pub use server::{
     Distribution, HubToken, Lifecycle, MAX_DEVICE_NAME, MAX_DEVICES, MAX_REPLICAS, MAX_SERVER_TEXT, ModelClaim, Server,
     ServerEngine,
@@ -124,6 +126,7 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
         validation = unchanged("storage"),
         validation = unchanged("validity"),
         validation = unchanged("slo"),
+        validation = unchanged("profiling"),
         validation = unchanged("execution"),
         validation = unchanged("queueName"),
         validation = Rule::new("!has(oldSelf.cancel) || has(self.cancel)")
@@ -170,6 +173,11 @@ pub struct BenchmarkRunSpec {
     /// Objectives on the figures. Where one is missed the figures count all the same, and the outcome is SLOViolated.
     #[serde(default, skip_serializing_if = "is_default")]
     pub slo: Slo,
+
+    /// A profiler of the server in a part of one stage. Absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Profiling"))]
+    pub profiling: Option<Profiling>,
 
     /// Retries, deadlines and the time to drain.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -11,6 +11,7 @@ mod identity;
 mod metrics;
 mod pods;
 mod profile;
+mod profiling;
 mod repeat;
 mod retention;
 mod server;
@@ -32,6 +33,7 @@ pub use identity::{RunIdentity, generate_name_problem, repeat_name};
 pub use metrics::{METRICS_PATH, MetricsEndpoint};
 pub use pods::{NetworkPolicySettings, PodSecurity, Scraper};
 pub use profile::ProfileSource;
+pub use profiling::ResolvedProfiling;
 pub use server::{ManagedServer, Place, ReplicaStart, ServerNames, managed_server, resolve_server, server_image};
 pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope, readable_slo};
 pub use target::{Endpoint, REDACTED, is_secret_name, unix_socket, without_credentials};
@@ -161,6 +163,9 @@ pub struct ResolvedRun {
     /// What the run has to reach; absent: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<ResolvedSlo>,
+    /// The window in which a profiler records the server; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profiling: Option<ResolvedProfiling>,
     /// The earlier attempts whose results folder may be reported again. A folder alone proves nothing: whoever may create a run can write
     /// to a shared claim. These are attempts whose Job the operator saw complete, and whose result was lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -244,6 +249,7 @@ pub fn resolve(
     let validity = validity::bounds(&effective.validity, &mut errors);
     let collect = collect::folder(spec, &mut errors);
     let slo = slo::slo(spec, !identity.namespace.is_empty(), &mut errors);
+    let profiling = profiling::profiling(spec, &effective, !identity.namespace.is_empty(), &mut errors);
     check_times(&effective, &mut errors);
     check_resource_names(spec, &mut errors);
     check_labels(spec, &mut errors);
@@ -276,6 +282,7 @@ pub fn resolve(
         storage_required: effective.storage.required,
         validity,
         slo,
+        profiling,
         finished_attempts: Vec::new(),
         collect,
         debug: spec.launcher.debug,

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// What a text of each pattern is, for people. A test holds the list against the schema.
-pub(super) const PATTERNS: [(&str, &str); 17] = [
+pub(super) const PATTERNS: [(&str, &str); 18] = [
     (r"^[-._a-zA-Z0-9]+$", "write a key of letters, digits, dashes, dots and underscores, such as token"),
     (
         r"^[a-z]([-a-z0-9]*[a-z0-9])?$",
@@ -38,6 +38,7 @@ pub(super) const PATTERNS: [(&str, &str); 17] = [
     (super::LIMIT, "write a duration such as 500ms for a time, or a number such as 900 for a rate"),
     (super::AUTO_OR_COUNT, "write Auto, or a whole number from 1 to 1024"),
     (super::PRICE, "write a price such as 2.50"),
+    (r"^[0-9]{1,6}(\.[0-9]{1,6})?(ms|s|m|h)$", "write a duration with its unit, such as 5s or 500ms"),
     (r"^[A-Z]{3}$", "write three capital letters of ISO 4217, such as USD"),
     (super::QUANTITY, "write a quantity such as 2, 0.5, 500m, 20Gi or 1e3, with an exponent of at most three digits"),
 ];

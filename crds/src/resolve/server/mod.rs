@@ -5,6 +5,7 @@ mod cluster;
 mod command_line;
 mod devices;
 mod options;
+mod profiling;
 
 use std::collections::BTreeMap;
 

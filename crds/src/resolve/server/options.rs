@@ -99,7 +99,7 @@ pub(super) fn is_known(engine: ServerEngine, option: &str) -> bool {
     }
 }
 
-const VLLM: [&str; 110] = [
+const VLLM: [&str; 112] = [
     "additional-config",
     "all2all-backend",
     "allow-credentials",
@@ -148,6 +148,7 @@ const VLLM: [&str; 110] = [
     "enable-force-include-usage",
     "enable-log-outputs",
     "enable-log-requests",
+    "enable-layerwise-nvtx-tracing",
     "enable-lora",
     "enable-prefix-caching",
     "enable-prompt-embeds",
@@ -193,6 +194,7 @@ const VLLM: [&str; 110] = [
     "override-generation-config",
     "pipeline-parallel-size",
     "prefix-caching-hash-algo",
+    "profiler-config",
     "reasoning-parser",
     "response-role",
     "revision",
@@ -212,7 +214,7 @@ const VLLM: [&str; 110] = [
     "trust-remote-code",
 ];
 
-const SGLANG: [&str; 74] = [
+const SGLANG: [&str; 75] = [
     "allow-auto-truncate",
     "api-key",
     "attention-backend",
@@ -242,6 +244,7 @@ const SGLANG: [&str; 74] = [
     "enable-dp-attention",
     "enable-dp-lm-head",
     "enable-hierarchical-cache",
+    "enable-layerwise-nvtx-marker",
     "enable-lora",
     "enable-memory-saver",
     "enable-metrics",

@@ -277,6 +277,7 @@ fn run() -> ResolvedRun {
             ..ValidityBounds::default()
         },
         slo: None,
+        profiling: None,
         finished_attempts: Vec::new(),
         collect: None,
         debug: false,

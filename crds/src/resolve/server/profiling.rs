@@ -1,0 +1,189 @@
+//! What a managed server is started with so that it can be profiled, and so that its traces lie in a folder of our choice.
+
+use serde_json::json;
+
+use super::ReplicaStart;
+use crate::benchmark_run::{ProfilerKind, ServerEngine};
+
+/// The variable by which vLLM before 0.13 is given the folder of its traces.
+const OLD_VLLM: &str = "VLLM_TORCH_PROFILER_DIR";
+/// The same of SGLang, which writes to `/tmp` without it.
+const SGLANG: &str = "SGLANG_TORCH_PROFILER_DIR";
+/// The option of vLLM from 0.13 on.
+const VLLM: &str = "--profiler-config";
+
+impl ReplicaStart {
+    /// The same start with a profiler. `folder`: the absolute path of the folder for the traces of this replica, which exists. What the
+    /// command or the environment says of a profiler already stays, and its traces then lie where that says.
+    ///
+    /// Torch: the option or the variable of the engine. Nsys: the engine's switch for CUDA's profiler, and `nsys profile` before the
+    /// command, which records between start and stop of that profiler; the trace is `trace.nsys-rep`. Ranges for each layer are asked for
+    /// only where CUDA graphs are off, because engines cannot have both. Rocprof: `rocprofv3` before the command, which records from the
+    /// start of the server to its end. An empty command, the entry point of an image, is not wrapped: [`crate::resolve`] refuses that for
+    /// [`ServerEngine::Custom`], and every other engine has a command.
+    #[must_use]
+    pub fn profiled(mut self, engine: ServerEngine, kind: ProfilerKind, folder: &str) -> ReplicaStart {
+        match (engine, kind) {
+            (_, ProfilerKind::Rocprof) | (ServerEngine::Custom, _) => {}
+            (ServerEngine::Vllm, ProfilerKind::Torch) => {
+                if !self.env.contains_key(OLD_VLLM) {
+                    self.add_profiler_config(&json!({"profiler": "torch", "torch_profiler_dir": folder}));
+                }
+            }
+            (ServerEngine::Vllm, ProfilerKind::Nsys) => {
+                self.add_profiler_config(&json!({"profiler": "cuda"}));
+                if self.has_option("enforce-eager") {
+                    self.add_flag("enable-layerwise-nvtx-tracing");
+                }
+            }
+            (ServerEngine::Sglang, ProfilerKind::Torch) => {
+                self.env.entry(SGLANG.to_owned()).or_insert_with(|| folder.to_owned());
+            }
+            (ServerEngine::Sglang, ProfilerKind::Nsys) => {
+                if self.has_option("disable-cuda-graph") {
+                    self.add_flag("enable-layerwise-nvtx-marker");
+                }
+            }
+            (ServerEngine::Simulator, _) => {
+                if !self.has_option("profiler-dir") {
+                    self.args.extend(["--profiler-dir".to_owned(), folder.to_owned()]);
+                }
+            }
+        }
+        if !self.command.is_empty() && engine != ServerEngine::Simulator {
+            self.command.splice(0..0, wrapper(kind, folder));
+        }
+        self
+    }
+
+    fn add_profiler_config(&mut self, config: &serde_json::Value) {
+        if !self.has_option("profiler-config") {
+            self.args.extend([VLLM.to_owned(), config.to_string()]);
+        }
+    }
+
+    fn add_flag(&mut self, name: &str) {
+        if !self.has_option(name) {
+            self.args.push(format!("--{name}"));
+        }
+    }
+
+    /// Whether an option is there: alone, with a value behind `=`, or with a key of its JSON value behind a dot.
+    fn has_option(&self, name: &str) -> bool {
+        let of = |arg: &String| {
+            let arg = arg.strip_prefix("--")?;
+            Some(arg.split(['=', '.']).next()?.replace('_', "-"))
+        };
+        self.args.iter().filter_map(of).any(|it| it == name)
+    }
+}
+
+/// What stands before the command of a server.
+fn wrapper(kind: ProfilerKind, folder: &str) -> Vec<String> {
+    let trace = format!("{folder}/trace");
+    let words: &[&str] = match kind {
+        ProfilerKind::Torch => &[],
+        // Engines compute in processes that they fork, and one trace holds all of them.
+        ProfilerKind::Nsys => &[
+            "nsys",
+            "profile",
+            "--trace-fork-before-exec=true",
+            "--cuda-graph-trace=node",
+            "--capture-range=cudaProfilerApi",
+            "--capture-range-end=stop",
+            "-o",
+            &trace,
+        ],
+        ProfilerKind::Rocprof => {
+            &["rocprofv3", "--runtime-trace", "--output-format", "pftrace", "--output-directory", folder, "--"]
+        }
+    };
+    words.iter().map(|it| (*it).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        benchmark_run::Server,
+        resolve::server::{Place, resolve_server},
+    };
+
+    /// Environment, command and arguments of a server that is profiled.
+    fn line(server: &str, kind: ProfilerKind) -> String {
+        let server: Server = serde_saphyr::from_str(server).unwrap();
+        let start = resolve_server(&server, Place::Laptop).unwrap().replica(0, 9000, "/bin/benchwright");
+        let start = start.profiled(server.engine, kind, "/r/p");
+        let env = start.env.iter().map(|(name, value)| format!("{name}={value}"));
+        env.chain(start.command).chain(start.args).collect::<Vec<_>>().join(" ")
+    }
+
+    const ADDRESS: &str = "--host 127.0.0.1 --port 9000";
+
+    #[test]
+    fn torch_writes_where_the_engine_is_told_to() {
+        use ProfilerKind::Torch;
+        assert_eq!(
+            line("{engine: VLLM, model: m}", Torch),
+            format!(r#"vllm serve m {ADDRESS} --profiler-config {{"profiler":"torch","torch_profiler_dir":"/r/p"}}"#)
+        );
+        assert_eq!(
+            line("{engine: SGLang, model: m}", Torch),
+            format!("SGLANG_TORCH_PROFILER_DIR=/r/p python3 -m sglang.launch_server --model-path m {ADDRESS}")
+        );
+        assert_eq!(line("{engine: Simulator}", Torch), format!("/bin/benchwright sim {ADDRESS} --profiler-dir /r/p"));
+        assert_eq!(line("{engine: Custom, command: [s]}", Torch), "s");
+    }
+
+    #[test]
+    fn what_the_user_says_of_a_profiler_stays() {
+        use ProfilerKind::{Nsys, Torch};
+        for own in [
+            "config: {profiler_config.profiler: torch, profiler_config.torch_profiler_dir: /mine}",
+            "args: ['--profiler-config={}']",
+        ] {
+            for kind in [Torch, Nsys] {
+                let line = line(&format!("{{engine: VLLM, model: m, {own}}}"), kind);
+                assert!(!line.contains("/r/p\"") && !line.contains("cuda\""), "{line}");
+            }
+        }
+        let old = line("{engine: VLLM, model: m, env: {VLLM_TORCH_PROFILER_DIR: /mine}}", Torch);
+        assert_eq!(old, format!("VLLM_TORCH_PROFILER_DIR=/mine vllm serve m {ADDRESS}"));
+        let sglang = line("{engine: SGLang, model: m, env: {SGLANG_TORCH_PROFILER_DIR: /mine}}", Torch);
+        assert!(sglang.starts_with("SGLANG_TORCH_PROFILER_DIR=/mine python3"), "{sglang}");
+    }
+
+    #[test]
+    fn nsys_waits_for_the_engine_to_start_cuda_s_profiler() {
+        use ProfilerKind::Nsys;
+        let wrapper = "nsys profile --trace-fork-before-exec=true --cuda-graph-trace=node --capture-range=cudaProfilerApi \
+                       --capture-range-end=stop -o /r/p/trace";
+        assert_eq!(
+            line("{engine: VLLM, model: m}", Nsys),
+            format!(r#"{wrapper} vllm serve m {ADDRESS} --profiler-config {{"profiler":"cuda"}}"#)
+        );
+        assert_eq!(
+            line("{engine: SGLang, model: m}", Nsys),
+            format!("{wrapper} python3 -m sglang.launch_server --model-path m {ADDRESS}")
+        );
+        assert_eq!(line("{engine: Custom, command: [s, -x]}", Nsys), format!("{wrapper} s -x"));
+    }
+
+    #[test]
+    fn ranges_of_layers_are_there_without_cuda_graphs_alone() {
+        let vllm = line("{engine: VLLM, model: m, config: {enforce_eager: true}}", ProfilerKind::Nsys);
+        assert!(vllm.ends_with(" --enable-layerwise-nvtx-tracing"), "{vllm}");
+        let sglang = line("{engine: SGLang, model: m, args: [--disable-cuda-graph]}", ProfilerKind::Nsys);
+        assert!(sglang.ends_with("--disable-cuda-graph --enable-layerwise-nvtx-marker"), "{sglang}");
+    }
+
+    #[test]
+    fn rocprof_records_the_whole_server() {
+        assert_eq!(
+            line("{engine: VLLM, model: m}", ProfilerKind::Rocprof),
+            format!(
+                "rocprofv3 --runtime-trace --output-format pftrace --output-directory /r/p -- vllm serve m {ADDRESS}"
+            )
+        );
+    }
+}
