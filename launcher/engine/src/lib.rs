@@ -5,7 +5,7 @@
 //! process meanwhile.
 //!
 //! The modules form layers; each may use those before it: `record`, `latency_origin`, `histogram`, `inter_token_times`,
-//! `schedule`, `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`, `model_folder`,
+//! `schedule`, `hold`, `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`, `model_folder`,
 //! `token_count`; `window`, `data_set`, `questions`, `trace`, `recorded`,
 //! `vitals`; `client`; `requests`; `sessions`; `prompt_files`, `recorder`; `issue`.
 
@@ -13,6 +13,7 @@ pub mod client;
 pub mod data_set;
 pub mod file_digest;
 pub mod histogram;
+pub mod hold;
 pub mod image;
 pub mod inter_token_times;
 pub mod issue;

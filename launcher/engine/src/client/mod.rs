@@ -22,6 +22,7 @@ mod outage;
 pub mod output;
 mod pattern;
 pub mod probe;
+pub mod profiler;
 pub mod request_timeouts;
 mod resolver;
 mod response;

@@ -58,6 +58,7 @@ use crate::{
     client::{Target, TargetError},
     data_set::{self, DataSetError, Rows},
     file_digest::FileDigest,
+    hold::Hold,
     prompt_files::{self, PromptFilesError},
     questions::{self, QuestionSet, QuestionsError},
     recorded::{self, RecordedError},
@@ -159,7 +160,7 @@ pub struct Progress {
     pub not_ok: OutcomeCounts,
     /// Events with output, of all requests that have ended.
     pub output_events: AtomicU64,
-    /// Index of the stage that runs.
+    /// Index of the stage that runs. Who reads it with `Acquire` finds in `began` when that stage began, or a later one.
     pub stage: AtomicU64,
     /// When this stage began, in nanoseconds on the clock of the timeline.
     pub began: AtomicU64,
@@ -168,6 +169,10 @@ pub struct Progress {
     /// When the pause after this stage ends, in nanoseconds on the same clock. Before `began` if the pause has not
     /// begun.
     pub pause_until: AtomicU64,
+    /// How many stages are over: all of their requests have ended. It is not counted for the last one, with which the load ends.
+    pub stages_over: AtomicU64,
+    /// Keeps the next stage from beginning.
+    pub hold: Hold,
     /// The bits of the rate that earlier stages gave to this stage; 0 if its rate was known before the run.
     pub measured_rate: AtomicU64,
     /// Times to the first token, counted from the scheduled time.

@@ -92,6 +92,12 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         // The failures of one stage do not count in the next: the pause between them would count as part of the outage.
         shared.target_health.reset();
         shared.clients.begin_stage();
+        if index + 1 < shared.plan.stages.len() {
+            if worker.index == 0 {
+                shared.progress.stages_over.store(index as u64 + 1, Ordering::Release);
+            }
+            worker.unless_stopped(shared.progress.hold.released()).await;
+        }
         earliest = shared.clock.now() + stage.pause_after;
         if worker.index == 0 && !stage.pause_after.is_zero() {
             shared.progress.pause_until.store(nanos(earliest), Ordering::Relaxed);

@@ -36,11 +36,12 @@ impl<'a> StageContext<'a> {
         let start = shared.start(self.stage, self.earliest);
         if self.worker.index == 0 {
             let progress = &shared.progress;
-            progress.stage.store(self.stage as u64, Ordering::Relaxed);
             let rate = shared.measured_rate(self.stage).map_or(0, |it| it.per_second().to_bits());
             progress.measured_rate.store(rate, Ordering::Relaxed);
             progress.began.store(nanos(start), Ordering::Relaxed);
             progress.ended_before.store(progress.ended.load(Ordering::Relaxed), Ordering::Relaxed);
+            // The last one: the time above is then that of this stage.
+            progress.stage.store(self.stage as u64, Ordering::Release);
             if shared.plan.gives_drain_rates(self.stage) {
                 self.samples = Some(UnderWaySamples::start(shared, self.stage, start));
             }

@@ -191,6 +191,37 @@ fn threads_draw_one_schedule_for_a_measured_rate() {
 }
 
 #[test]
+fn a_load_that_is_held_begins_no_stage_until_it_is_released() {
+    let progress = Arc::new(Progress::default());
+    progress.hold.hold();
+    let watched = Arc::clone(&progress);
+    let releaser = thread::spawn(move || {
+        while watched.stages_over.load(Ordering::Acquire) < 1 {
+            thread::sleep(millis(1));
+        }
+        thread::sleep(millis(50));
+        let at = watched.timeline.get().unwrap().clock.now();
+        assert_eq!(watched.stage.load(Ordering::Acquire), 0);
+        watched.hold.release();
+        at
+    });
+    let result = run(&workload(vec![closed(2, 4), closed(2, 4)], 2), 2, &progress);
+    let released = releaser.join().unwrap();
+    let begun = records(&result).iter().filter(|it| it.stage == 1).map(|it| it.scheduled).min().unwrap();
+    assert!(begun >= released, "{begun:?} {released:?}");
+    assert_eq!(result.recorder.stages[1].outcomes[&RequestOutcome::Ok], 4);
+}
+
+#[test]
+fn the_end_of_the_last_stage_waits_for_no_release() {
+    let progress = Arc::new(Progress::default());
+    progress.hold.hold();
+    let result = run(&workload(vec![closed(1, 2)], 1), 1, &progress);
+    assert_eq!(result.recorder.stages[0].outcomes[&RequestOutcome::Ok], 2);
+    assert_eq!(progress.stages_over.load(Ordering::Relaxed), 0);
+}
+
+#[test]
 fn the_number_of_requests_is_not_known_where_time_decides_it() {
     let progress = Arc::new(Progress::default());
     let stages = vec![paced(200.0, 4), closed_for(1, millis(20), millis(0))];
