@@ -21,6 +21,7 @@ pub mod latency;
 mod lengths;
 mod metrics;
 mod options;
+mod profiler;
 mod prompt;
 mod refusals;
 mod request;

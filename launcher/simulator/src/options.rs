@@ -1,5 +1,6 @@
 //! What a simulated server is: its name, limits, speed, seed and faults.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crds::benchmark_run::SimulatorPreset;
@@ -49,6 +50,8 @@ pub struct SimOptions {
     pub seed: Seed,
     /// What goes wrong, if anything.
     pub fault: Option<Fault>,
+    /// The folder of the traces of its profiler, which writes to it what was asked of the engine and no kernel; absent: it has no profiler.
+    pub profiler_dir: Option<PathBuf>,
 }
 
 impl Default for SimOptions {
@@ -90,6 +93,7 @@ impl SimOptions {
             mean_output_tokens: 256,
             seed: Seed(0),
             fault: None,
+            profiler_dir: None,
         };
         match preset {
             SimulatorPreset::Gpu => gpu,

@@ -49,10 +49,13 @@ enum Route {
     Load,
     Version,
     Metrics,
+    StartProfile,
+    StopProfile,
 }
 
 impl Route {
-    fn from_path(path: &str) -> Option<Self> {
+    /// `profiled`: whether the server has a profiler.
+    fn from_path(path: &str, profiled: bool) -> Option<Self> {
         Some(match path {
             "/v1/chat/completions" => Route::Generate(Endpoint::Chat, Dialect::OpenAi),
             "/v1/completions" => Route::Generate(Endpoint::Completions, Dialect::OpenAi),
@@ -65,13 +68,18 @@ impl Route {
             "/load" => Route::Load,
             "/version" => Route::Version,
             "/metrics" => Route::Metrics,
+            // As in vLLM, these paths are not there without a profiler.
+            "/start_profile" if profiled => Route::StartProfile,
+            "/stop_profile" if profiled => Route::StopProfile,
             _ => return None,
         })
     }
 
     fn method(self) -> Method {
         match self {
-            Route::Generate(..) | Route::Tokenize | Route::Detokenize => Method::POST,
+            Route::Generate(..) | Route::Tokenize | Route::Detokenize | Route::StartProfile | Route::StopProfile => {
+                Method::POST
+            }
             _ => Method::GET,
         }
     }
@@ -80,8 +88,8 @@ impl Route {
 impl Simulator {
     /// Answers a request.
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
-        // Questions for metrics and version have no number, so that whoever asks them changes neither faults nor ids of others.
-        let counts = !matches!(request.uri().path(), "/metrics" | "/version");
+        // Questions for metrics and version, and calls of the profiler, have no number, so that whoever asks them changes neither faults nor ids of others.
+        let counts = !matches!(request.uri().path(), "/metrics" | "/version" | "/start_profile" | "/stop_profile");
         let number = if counts { self.requests.fetch_add(1, Ordering::Relaxed) } else { 0 };
         let fault = self.options.fault.filter(|fault| counts && fault.hits(self.options.seed, number));
         let fault = fault.map(|fault| fault.kind);
@@ -89,7 +97,7 @@ impl Simulator {
             self.stopped().await;
             return refusal(&ApiError::fault(StatusCode::SERVICE_UNAVAILABLE));
         }
-        let Some(route) = Route::from_path(request.uri().path()) else {
+        let Some(route) = Route::from_path(request.uri().path(), self.options.profiler_dir.is_some()) else {
             return response(StatusCode::NOT_FOUND, JSON, Body::whole(r#"{"detail":"Not Found"}"#));
         };
         let is_ping = request.uri().path() == "/ping" && request.method() == Method::POST;
@@ -121,13 +129,24 @@ impl Simulator {
                 let models = chunks::models(&self.options, started, &permission);
                 response(StatusCode::OK, JSON, Body::whole(models))
             }
-            Route::Health => {
-                let mut response = response(StatusCode::OK, JSON, Body::whole(""));
-                response.headers_mut().remove(CONTENT_TYPE);
-                response
-            }
+            Route::Health => without_type(response(StatusCode::OK, JSON, Body::whole(""))),
             Route::Version => response(StatusCode::OK, JSON, Body::whole(VERSION_BODY)),
             Route::Metrics => response(StatusCode::OK, PROMETHEUS, Body::whole(self.model.metrics().render())),
+            Route::StartProfile => {
+                self.profiler.start(self.requests.load(Ordering::Relaxed));
+                without_type(response(StatusCode::OK, JSON, Body::whole("")))
+            }
+            Route::StopProfile => {
+                let folder = self.options.profiler_dir.as_deref();
+                match folder.map(|it| self.profiler.stop(it, self.requests.load(Ordering::Relaxed))) {
+                    Some(Err(error)) => {
+                        let message = format!("the trace cannot be written: {error}");
+                        let status = StatusCode::INTERNAL_SERVER_ERROR;
+                        refusal(&ApiError { status, ..ApiError::bad(None, message) })
+                    }
+                    Some(Ok(())) | None => without_type(response(StatusCode::OK, JSON, Body::whole(""))),
+                }
+            }
         }
     }
 
@@ -201,6 +220,12 @@ impl Simulator {
     fn made_up_id(&self, number: u64) -> String {
         format!("{:016x}", mix(self.options.seed.derive("simulator/ids").0, number))
     }
+}
+
+/// An answer without a body says no type.
+fn without_type(mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().remove(CONTENT_TYPE);
+    response
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

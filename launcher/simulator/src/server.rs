@@ -17,6 +17,7 @@ use tracing::{debug, warn};
 
 use super::batching_model::BatchingModel;
 use super::options::SimOptions;
+use super::profiler::Profiler;
 
 /// Connections that are served at once; the next ones wait in the listener's backlog. Each holds at most one request,
 /// and so this bounds the engine's queue too.
@@ -44,6 +45,7 @@ pub struct Simulator {
     pub(super) model: Arc<BatchingModel>,
     pub(super) started: jiff::Timestamp,
     pub(super) requests: AtomicU64,
+    pub(super) profiler: Profiler,
     stopping: watch::Sender<bool>,
     /// The same, without a lock. Set before.
     is_stopping: AtomicBool,
@@ -55,7 +57,15 @@ impl Simulator {
         let model = BatchingModel::new(&options);
         let stopping = watch::Sender::new(false);
         let (requests, is_stopping) = (AtomicU64::new(0), AtomicBool::new(false));
-        Arc::new(Simulator { options, model, started: clock::now(), requests, stopping, is_stopping })
+        Arc::new(Simulator {
+            options,
+            model,
+            started: clock::now(),
+            requests,
+            profiler: Profiler::default(),
+            stopping,
+            is_stopping,
+        })
     }
 
     /// Serves connections until `shutdown` is there; then aborts what runs, as vLLM does, and ends the connections.

@@ -3,6 +3,7 @@
 use std::{
     io,
     net::{IpAddr, SocketAddr},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -113,6 +114,10 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     mean_output_tokens: Option<u32>,
 
+    /// The folder for the traces of `/start_profile` and `/stop_profile`. Without it these paths are not there, as in vLLM.
+    #[arg(long, value_name = "DIR")]
+    profiler_dir: Option<PathBuf>,
+
     /// Fault: answer generation requests with this status.
     #[arg(long, value_name = "CODE", group = "fault", value_parser = clap::value_parser!(u16).range(400..=599))]
     fail_status: Option<u16>,
@@ -169,6 +174,7 @@ impl SimArgs {
         options.seed = Seed(self.seed);
         options.prefix_caching = !self.no_enable_prefix_caching;
         options.prompt_tokens_details = self.enable_prompt_tokens_details;
+        options.profiler_dir.clone_from(&self.profiler_dir);
         options.fault = self.fault();
         options.check()?;
         Ok(options)
