@@ -44,6 +44,8 @@ mod percentiles;
 mod plot;
 #[path = "cli/profiles.rs"]
 mod profiles;
+#[path = "cli/profiling.rs"]
+mod profiling;
 #[path = "cli/prompts.rs"]
 mod prompts;
 #[path = "cli/prune.rs"]

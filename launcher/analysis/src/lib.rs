@@ -17,6 +17,7 @@ pub mod judgement;
 pub mod labels;
 pub mod loadgen;
 pub mod objectives;
+mod profiling;
 mod remarks;
 pub mod repeats;
 pub mod sessions;
@@ -51,6 +52,7 @@ pub use itl_heat::ItlHeat;
 pub use judgement::{Busiest, SelfJudgement, StallFigures};
 pub use labels::Labels;
 pub use objectives::{ObjectiveResult, Objectives};
+pub use profiling::{ProfiledWindow, Profiling, TraceFile};
 pub use remarks::BUSY_SHARE;
 pub use sessions::{SessionFigures, TurnFigures};
 pub use stage::{EndedBy, StageAnalysis};
@@ -159,6 +161,8 @@ pub struct Analysis {
     pub accuracy: Option<Accuracy>,
     /// Whether the server could have had the prompts in its cache.
     pub contamination: Contamination,
+    /// What a profiler recorded; `None` where none was asked for.
+    pub profiling: Option<Profiling>,
 }
 
 impl Analysis {
@@ -242,5 +246,6 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
         objectives: None,
         accuracy: None,
         contamination,
+        profiling: None,
     }
 }

@@ -66,7 +66,9 @@ impl GateRule {
                 }
             }
             undecided.extend(
-                pair.unmatched.iter().map(|it| format!("{name}: stage {} of {} has no partner", it.stage, it.run)),
+                pair.unmatched
+                    .iter()
+                    .map(|it| format!("{name}: stage {} of {} is not compared: {}", it.stage, it.run, it.why)),
             );
             for stage in &pair.stages {
                 let looked_at: Vec<&FigureDocument> =

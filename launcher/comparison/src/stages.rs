@@ -12,26 +12,42 @@ pub(crate) struct Matched<'a> {
     pub(crate) unmatched: Vec<UnmatchedDocument>,
 }
 
-/// Stages match that have the same name and the same load, whatever their length; two runs of one stage each always match.
+/// A stage that a profiler touches is compared with none. Of the others those match that have the same name and the same load, whatever their length; two runs of one stage each always match.
 pub(crate) fn matched<'a>(base: &'a ReportDocument, other: &'a ReportDocument, name: &str) -> Matched<'a> {
-    if let ([one], [two]) = (&base.stages[..], &other.stages[..]) {
+    if let ([one], [two]) = (&base.stages[..], &other.stages[..])
+        && !one.profiled
+        && !two.profiled
+    {
         return Matched { pairs: vec![(one, two)], unmatched: Vec::new() };
     }
     let partner = |stage: &StageDocument, of: &'a ReportDocument| of.stages.iter().find(|it| it.name == stage.name);
-    let mut found = Matched { pairs: Vec::new(), unmatched: Vec::new() };
-    for stage in &base.stages {
+    let mut found = Matched { pairs: Vec::new(), unmatched: profiled("A", base) };
+    found.unmatched.extend(profiled(name, other));
+    for stage in base.stages.iter().filter(|it| !it.profiled) {
         match partner(stage, other) {
+            // It is told already why there is no comparison.
+            Some(two) if two.profiled => {}
             Some(two) if shape(&stage.load) == shape(&two.load) => found.pairs.push((stage, two)),
             other_load => found.unmatched.push(alone("A", stage, other_load.is_some(), name)),
         }
     }
-    for stage in &other.stages {
+    for stage in other.stages.iter().filter(|it| !it.profiled) {
         let of_base = partner(stage, base);
+        if of_base.is_some_and(|it| it.profiled) {
+            continue;
+        }
         if of_base.is_none_or(|it| shape(&it.load) != shape(&stage.load)) {
             found.unmatched.push(alone(name, stage, of_base.is_some(), "A"));
         }
     }
     found
+}
+
+/// The stages of a run that a profiler touches.
+fn profiled(run: &str, report: &ReportDocument) -> Vec<UnmatchedDocument> {
+    let why = || "the server was profiled in it, and a profiler slows it down".to_owned();
+    let stages = report.stages.iter().filter(|it| it.profiled);
+    stages.map(|it| UnmatchedDocument { run: run.to_owned(), stage: it.name.clone(), why: why() }).collect()
 }
 
 fn alone(run: &str, stage: &StageDocument, has_namesake: bool, missing_in: &str) -> UnmatchedDocument {

@@ -49,6 +49,15 @@ struct Document {
     labels: Labels,
     #[serde(default)]
     stages: Vec<Stage>,
+    #[serde(default)]
+    profiling: Profiling,
+}
+
+/// The stages that a profiler touches.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct Profiling {
+    stages: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -127,6 +136,10 @@ impl BaselineReport {
 impl Source for BaselineReport {
     fn model(&self) -> Option<&str> {
         self.0.model.as_deref()
+    }
+
+    fn profiled(&self) -> &[String] {
+        &self.0.profiling.stages
     }
 
     fn reading(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Option<Reading> {

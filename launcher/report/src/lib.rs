@@ -16,6 +16,7 @@ pub mod loadgen;
 pub mod markdown;
 pub mod partial;
 mod policy;
+pub mod profiling;
 mod provenance;
 pub mod prune;
 mod redact;

@@ -15,7 +15,7 @@ use crds::{
 use super::{
     Report, TOOL_VERSION, accuracy,
     json::EndDocument,
-    loadgen,
+    loadgen, profiling,
     provenance::{self, TableText},
     server::{table as server_table, tokens},
     startup,
@@ -41,6 +41,7 @@ pub fn render(report: &Report<'_>) -> String {
     objectives(report.analysis, &mut page);
     loadgen_tests(report, &mut page);
     scores(report.analysis, &mut page);
+    profile(report.analysis, &mut page);
     stages(report.analysis, &mut page);
     classes(report.analysis, &mut page);
     figures(report.analysis, &mut page);
@@ -249,6 +250,15 @@ fn distribution(name: String, it: &Distribution<String>) -> Vec<String> {
     ]
 }
 
+fn profile(analysis: &Analysis, page: &mut Page) {
+    let Some(found) = &analysis.profiling else { return };
+    page.heading("Profiling");
+    let rows = profiling::rows(found);
+    page.table(&["", ""], TEXT, rows.into_iter().map(|[name, value]| vec![name, cell(&value)]));
+    page.blank();
+    profiling::notes(found).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
+}
+
 fn stages(analysis: &Analysis, page: &mut Page) {
     if analysis.stages.len() < 2 {
         return;
@@ -268,7 +278,7 @@ fn stages(analysis: &Analysis, page: &mut Page) {
     let rows = analysis.stages.iter().map(|stage| {
         let it = &stage.figures;
         let mut row = vec![
-            cell(&stage.stage.name),
+            cell(&profiling::stage_name(&stage.stage.name, analysis.profiling.as_ref())),
             stage.latency_origin.name().into(),
             it.requests.to_string(),
             it.failed.to_string(),

@@ -10,7 +10,7 @@ use crds::{
 };
 
 use super::{
-    LoadGenReport, accuracy, loadgen,
+    LoadGenReport, accuracy, loadgen, profiling,
     text::{self, excluded, latencies, lengths, number, percentile, rates, time},
 };
 use analysis::{Accuracy, Analysis, Distribution, Objectives, StageAnalysis};
@@ -38,7 +38,7 @@ pub fn table(
         std::iter::once(verdict(analysis)).chain(objectives).chain(tests).chain(scores).collect();
     let first_table = parts.len();
     if analysis.stages.len() > 1 {
-        parts.extend([stages(&analysis.stages), format!("{POOLED}\n\n{}", figures(analysis))]);
+        parts.extend([stages(analysis), format!("{POOLED}\n\n{}", figures(analysis))]);
     } else {
         parts.push(figures(analysis));
     }
@@ -167,7 +167,8 @@ fn trust(analysis: &Analysis) -> String {
     lines.join("\n")
 }
 
-fn stages(stages: &[StageAnalysis]) -> String {
+fn stages(analysis: &Analysis) -> String {
+    let stages: &[StageAnalysis] = &analysis.stages;
     // There is no room for all: goals say more than the rate that left and the launcher's lag, which are in report.md.
     let goals = stages.iter().any(|it| it.figures.goodput.is_some());
     let paced = !goals && stages.iter().any(|it| it.achieved_rate.is_some());
@@ -191,7 +192,8 @@ fn stages(stages: &[StageAnalysis]) -> String {
         } else {
             row.push(p99(it.send_lag));
         }
-        add_row(&mut table, one_line(&stage.stage.name), row);
+        let name = profiling::stage_name(&stage.stage.name, analysis.profiling.as_ref());
+        add_row(&mut table, one_line(&name), row);
     }
     fitted(table)
 }

@@ -1,6 +1,6 @@
 //! [I/O] The load of a run: reads its files, waits for the target, and issues every trial and test on it.
 
-use std::{io::IsTerminal as _, sync::Arc};
+use std::{cell::OnceCell, io::IsTerminal as _, path::PathBuf, sync::Arc};
 
 use ::loadgen::plan;
 use ::server_metrics::scrape::Scraped;
@@ -12,6 +12,7 @@ use super::{
     Failure, RunOptions, identity, last_offline,
     loadgen::{self, Issued, ShowForecast},
     process::{Process, Sources},
+    profiler::{self, Profiler},
     progress::Watcher,
     ready::{self, AllReady, Ready},
     server_metrics::ServerMetrics,
@@ -20,7 +21,7 @@ use super::{
     target::{self, RunningSimulator},
 };
 use crate::{input::Input, scoring::Scoring};
-use analysis::TargetIdentity;
+use analysis::{Profiling, TargetIdentity};
 use engine::{
     client::Spread,
     issue::{self, Files, LoadError, LoadOrder, LoadResult, PreparedLoad, Progress},
@@ -56,6 +57,8 @@ pub(super) struct Loaded<'a> {
     pub(super) scraped: Option<Scraped>,
     /// How many requests each replica of a managed server got; empty: there is one target.
     pub(super) requests_by_replica: Vec<u64>,
+    /// What a profiler recorded; `None`: none was asked for.
+    pub(super) profiling: Option<Profiling>,
 }
 
 impl<'a> Setup<'a, '_> {
@@ -71,7 +74,8 @@ impl<'a> Setup<'a, '_> {
         }
         // Files are read before the wait for the target, which may take an hour.
         let Sources { files, scoring, secrets } = process.sources(input, options)?;
-        let (base_urls, _simulator) = self.start_target()?;
+        let traces = profiler::folder(input, self.store.path())?;
+        let (base_urls, _simulator) = self.start_target(traces.clone())?;
         let AllReady { first: mut ready, others, at } =
             ready::wait(input, secrets, &base_urls, &process.resolver, stop)?;
         process.servers.ready(&at, stop)?;
@@ -79,6 +83,7 @@ impl<'a> Setup<'a, '_> {
         if let Some(spread) = &spread {
             ready.target = ready.target.with_replicas(others, Arc::clone(spread));
         }
+        profiler::check(input, &ready)?;
         info!(
             target = base_urls.join(" "),
             model = ready.model,
@@ -91,9 +96,10 @@ impl<'a> Setup<'a, '_> {
         let deadline = Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
         let last_offline =
             || last_offline::samples_per_second(&options.results(), input.run.endpoint.name(), &ready.model);
+        let profiled = OnceCell::new();
         let one = |workload: &Workload, show_forecast| {
             metrics.before_load(stop);
-            let load = self.issue(&ready, files, workload, show_forecast);
+            let load = self.issue(&ready, files, workload, show_forecast, &profiled);
             metrics.after_load(stop);
             load.map(|mut load| {
                 scoring.iter().for_each(|it| it.add_ids(&mut load.recorder));
@@ -108,7 +114,8 @@ impl<'a> Setup<'a, '_> {
         let issued = issued?;
         let server = identity::after(server, &ready, stop);
         let requests_by_replica = spread.map_or_else(Vec::new, |it| it.requests());
-        Ok(Loaded { ready, server, issued, files, scoring: scoring.as_ref(), scraped, requests_by_replica })
+        let profiling = profiled.into_inner().map(|it| profiler::with_files(it, traces.as_deref()));
+        Ok(Loaded { ready, server, issued, files, scoring: scoring.as_ref(), scraped, requests_by_replica, profiling })
     }
 
     /// Issues one workload: the run's own, or a trial of it.
@@ -118,15 +125,21 @@ impl<'a> Setup<'a, '_> {
         files: &Files,
         workload: &Workload,
         show_forecast: ShowForecast,
+        profiled: &OnceCell<Profiling>,
     ) -> Result<LoadResult, Failure> {
-        let Setup { options, process, .. } = *self;
+        let Setup { input, options, process, .. } = *self;
         let progress = Arc::new(Progress::default());
         process.run_status.begin_load(Arc::clone(&progress), &workload.stages);
         let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
         let prepared = self.planned(ready, files, workload, &progress)?;
+        let profiler = Profiler::start(input, workload, ready, &progress, &process.stop)?;
         let watcher = Watcher::start(progress, workload.clone(), show_forecast, plain);
         let load = prepared.run();
         watcher.end();
+        if let Some(found) = profiler.and_then(Profiler::end) {
+            // A run of several loads has no profiler, and so nothing is there yet.
+            let _ = profiled.set(found);
+        }
         load.map_err(not_issued)
     }
 }
@@ -137,8 +150,10 @@ impl<'a> Setup<'a, '_> {
     pub(super) fn prepare(&self) -> Result<Prepared, Failure> {
         let Setup { input, options, process, .. } = *self;
         let Sources { files, secrets, .. } = process.sources(input, options)?;
-        let (base_urls, _simulator) = self.start_target()?;
+        let traces = profiler::folder(input, self.store.path())?;
+        let (base_urls, _simulator) = self.start_target(traces)?;
         let ready = ready::wait(input, secrets, &base_urls, &process.resolver, &process.stop)?.first;
+        profiler::check(input, &ready)?;
         // LoadGen tests may search their rate first, and are planned with it.
         let planned = match &input.workload.loadgen {
             Some(_) => None,
@@ -149,12 +164,12 @@ impl<'a> Setup<'a, '_> {
     }
 
     /// The base URLs of the target. A managed server and the embedded simulator are started; they are not ready yet.
-    fn start_target(&self) -> Result<(Vec<String>, Option<RunningSimulator>), Failure> {
+    fn start_target(&self, traces: Option<PathBuf>) -> Result<(Vec<String>, Option<RunningSimulator>), Failure> {
         let Setup { input, process, .. } = *self;
-        if let Some(urls) = process.servers.urls(&input.run, &process.stop)? {
+        if let Some(urls) = process.servers.urls(&input.run, traces.as_deref(), &process.stop)? {
             return Ok((urls, None));
         }
-        let (url, simulator) = target::start(&input.run, input.workload.model.as_deref())?;
+        let (url, simulator) = target::start(&input.run, input.workload.model.as_deref(), traces)?;
         Ok((vec![url], simulator))
     }
 

@@ -1,6 +1,6 @@
 //! The server of a run with `target.server`, where this program cannot keep one: its keeper needs what only Linux has.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crds::resolve::{Endpoint, ResolvedRun};
 use jiff::Timestamp;
@@ -34,7 +34,7 @@ impl Exited {
 }
 
 impl Servers {
-    pub(super) fn urls(&self, run: &ResolvedRun, _: &Stop) -> Result<Option<Vec<String>>, Failure> {
+    pub(super) fn urls(&self, run: &ResolvedRun, _: Option<&Path>, _: &Stop) -> Result<Option<Vec<String>>, Failure> {
         match &run.endpoint {
             Endpoint::Server(_) => Err(Failure::configuration(
                 "spec.target.server: is started on Linux only; start the server yourself, and set spec.target.url"

@@ -20,6 +20,7 @@ mod managed;
 mod options;
 mod outcome;
 mod process;
+mod profiler;
 mod progress;
 mod progress_text;
 pub(crate) mod ready;
@@ -211,7 +212,7 @@ impl Order<'_> {
         let with_records =
             input.workload.loadgen.is_some() || matches!(input.workload.requests, RequestSource::Questions(_));
         let needed = if with_records { Keep::Records } else { keep };
-        let Loaded { ready, server, issued, files, scoring, scraped, requests_by_replica } =
+        let Loaded { ready, server, issued, files, scoring, scraped, requests_by_replica, profiling } =
             match (Setup { input, options, process, store: &store, keep: needed }).run() {
                 Ok(loaded) => loaded,
                 Err(failure) => {
@@ -251,6 +252,9 @@ impl Order<'_> {
         analysis.verdict.add_loadgen(loadgen.iter().flat_map(LoadGenReport::verdicts));
         if let Some(scored) = &scored {
             analysis.judge_accuracy(scored.accuracy.clone());
+        }
+        if let Some(profiling) = profiling {
+            analysis.add_profiling(profiling);
         }
         if let Some(slo) = &input.run.slo {
             analysis.judge_objectives(slo, baseline.map(|it| it as &dyn Source));

@@ -27,7 +27,7 @@ const TO_WRITE: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How long the load may drain: the grace period less the time to write, but at least half of the grace period.
-fn drain_time(grace: Duration) -> Duration {
+pub(super) fn drain_time(grace: Duration) -> Duration {
     grace.saturating_sub(TO_WRITE).max(grace / 2)
 }
 

@@ -153,6 +153,14 @@ impl Store {
         matches!(self, Store::Open { .. })
     }
 
+    /// Where the files lie until the folder is whole; `None` where none is kept.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match self {
+            Store::Off => None,
+            Store::Open { folder, .. } => Some(folder.path()),
+        }
+    }
+
     /// What is to be kept of each request for the report.
     pub(super) fn keep(&self, run: &ResolvedRun) -> Keep {
         match (self, run.per_request_records) {

@@ -1,6 +1,6 @@
 //! [I/O] The target of the load: the given URL, or the simulated vLLM, which is started here on loopback.
 
-use std::{net::Ipv4Addr, thread};
+use std::{net::Ipv4Addr, path::PathBuf, thread};
 
 use crds::resolve::{Endpoint, ResolvedRun};
 use rustix::io::Errno;
@@ -15,8 +15,13 @@ pub(crate) struct RunningSimulator {
     _end: oneshot::Sender<()>,
 }
 
-/// Returns the base URL of the target. A simulator runs on its own thread, so that it shares no runtime with the load.
-pub(crate) fn start(run: &ResolvedRun, model: Option<&str>) -> Result<(String, Option<RunningSimulator>), Failure> {
+/// Returns the base URL of the target. A simulator runs on its own thread, so that it shares no runtime with the load; it
+/// writes the traces of its profiler into `profiler_dir`, and without one has no profiler.
+pub(crate) fn start(
+    run: &ResolvedRun,
+    model: Option<&str>,
+    profiler_dir: Option<PathBuf>,
+) -> Result<(String, Option<RunningSimulator>), Failure> {
     let preset = match &run.endpoint {
         Endpoint::Url(url) => return Ok((url.clone(), None)),
         Endpoint::Simulator(preset) => *preset,
@@ -39,6 +44,7 @@ pub(crate) fn start(run: &ResolvedRun, model: Option<&str>) -> Result<(String, O
     let address = listener.local_addr().map_err(cannot)?;
     let mut options = SimOptions::preset(preset);
     options.seed = run.seed.derive("simulator");
+    options.profiler_dir = profiler_dir;
     if let Some(model) = model {
         model.clone_into(&mut options.model);
     }

@@ -137,7 +137,7 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, ExitCode)> {
     let resolved = remote_files::resolve(input.workload);
     let input = Input { workload: resolved.map_err(|error| (error.to_string(), ExitCode::Configuration))?, ..input };
     let rows = SampleAnswerer::rows(&input).map_err(own)?;
-    let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref()).map_err(of_run)?;
+    let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref(), None).map_err(of_run)?;
     let resolver = Resolver::default();
     let ready = runtime.block_on(async {
         tokio::select! {

@@ -41,6 +41,9 @@ impl Baseline<'_> {
     /// Compares a value with that of the earlier run.
     pub(super) fn compare(&self, objective: &ResolvedObjective, stage: Option<&str>, observed: &Reading) -> Comparison {
         let place = stage.map(|it| format!(" in a stage {it}")).unwrap_or_default();
+        if let Some(reason) = super::profiled(self.source, stage) {
+            return Comparison::Undecided(format!("the baseline cannot be compared: {reason}"));
+        }
         let Some(earlier) = self.source.reading(stage, objective.metric, objective.stat) else {
             return Comparison::Undecided(format!("the baseline has no {}{place}", objective.figure()));
         };

@@ -240,10 +240,33 @@ fn evaluate(objective: &ResolvedObjective, subject: &Subject<'_>) -> ObjectiveRe
         Scope::Stage(stage) if subject.stages.contains(&stage) => decide(objective, Some(stage), subject),
         Scope::Stage(stage) => ObjectiveResult::undecided(objective, None, format!("the load has no stage {stage}")),
         Scope::EveryStage => {
-            let each = subject.measured.iter().map(|stage| decide(objective, Some(stage), subject));
-            each.reduce(worse)
-                .unwrap_or_else(|| ObjectiveResult::undecided(objective, None, "the load has no stage".into()))
+            let measured = || subject.measured.iter().copied();
+            let each = measured().filter(|it| profiled(subject.source, Some(it)).is_none());
+            each.map(|stage| decide(objective, Some(stage), subject)).reduce(worse).unwrap_or_else(|| {
+                let why = match measured().next() {
+                    Some(_) => "every stage was profiled, and the figures of a profiled stage decide nothing",
+                    None => "the load has no stage",
+                };
+                ObjectiveResult::undecided(objective, None, why.into())
+            })
         }
+    }
+}
+
+/// Why figures decide nothing because a profiler touches them; `None`: none does.
+fn profiled(source: &dyn Source, stage: Option<&str>) -> Option<String> {
+    let touched = source.profiled();
+    match stage {
+        Some(stage) if touched.iter().any(|it| it == stage) => {
+            Some(format!("stage {stage} was profiled, and the figures of a profiled stage decide nothing"))
+        }
+        None => {
+            let first = touched.first()?;
+            Some(format!(
+                "stage {first} was profiled, and is a part of the figures of the run, which therefore decide nothing"
+            ))
+        }
+        Some(_) => None,
     }
 }
 
@@ -277,6 +300,9 @@ fn used(result: &ObjectiveResult) -> f64 {
 
 /// Decides an objective on the run as a whole or on one stage.
 fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject: &Subject<'_>) -> ObjectiveResult {
+    if let Some(reason) = profiled(subject.source, stage) {
+        return ObjectiveResult::undecided(objective, stage, reason);
+    }
     let figure = objective.figure();
     let place = stage.map(|it| format!(" in stage {it}")).unwrap_or_default();
     let Some(observed) = subject.source.reading(stage, objective.metric, objective.stat) else {

@@ -33,6 +33,11 @@ pub trait Source {
         None
     }
 
+    /// The stages whose figures a profiler touches. They decide nothing, nor do those of the run as a whole if there is one.
+    fn profiled(&self) -> &[String] {
+        &[]
+    }
+
     /// How sure that value is, as far as that is known.
     fn certainty(&self, _stage: Option<&str>, _metric: Metric, _stat: Option<Stat>) -> Certainty {
         Certainty::default()
@@ -59,6 +64,10 @@ impl Source for Analysis {
         let Some(name) = stage else { return of(&self.all, &self.labels, metric, stat) };
         let stage = self.stages.iter().find(|it| it.stage.name == name)?;
         of(&stage.figures, &Labels::of_stage(stage), metric, stat)
+    }
+
+    fn profiled(&self) -> &[String] {
+        self.profiled_stages()
     }
 
     fn certainty(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Certainty {

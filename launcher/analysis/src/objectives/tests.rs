@@ -42,6 +42,51 @@ fn subject(source: &Readings) -> Subject<'_> {
     Subject { undecided: None, stages: vec!["fill", "a", "b"], measured: vec!["a", "b"], source, baseline: None }
 }
 
+/// The same readings of a run in which the server was profiled in some stages.
+struct Profiled(Readings, Vec<String>);
+
+impl Source for Profiled {
+    fn reading(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Option<Reading> {
+        self.0.reading(stage, metric, stat)
+    }
+
+    fn profiled(&self) -> &[String] {
+        &self.1
+    }
+}
+
+#[test]
+fn a_profiled_stage_decides_no_objective() {
+    let bound = Bound::Max(time("1s"));
+    let found = || readings(&[(None, time("1ms")), (Some("a"), time("9s")), (Some("b"), time("2ms"))]);
+    let decided = |stage: Option<&str>, profiled: &[&str]| {
+        let source = Profiled(found(), profiled.iter().map(|it| (*it).to_owned()).collect());
+        let before = found();
+        let result = evaluate(&objective(stage, bound), &Subject { source: &source, ..subject(&before) });
+        (result.met, result.stage, result.reason)
+    };
+    assert_eq!(decided(Some("a"), &[]).0, Met::False);
+    let (met, stage, reason) = decided(Some("a"), &["a"]);
+    assert_eq!((met, stage.as_deref()), (Met::Inconclusive, Some("a")));
+    assert_eq!(reason, "stage a was profiled, and the figures of a profiled stage decide nothing");
+    assert_eq!(decided(Some("b"), &["a"]).0, Met::True);
+    let every = decided(Some("*"), &["a"]);
+    assert_eq!((every.0, every.1.as_deref()), (Met::True, Some("b")), "the other stage decides");
+    assert!(decided(Some("*"), &["a", "b"]).2.starts_with("every stage was profiled"));
+    let (met, _, reason) = decided(None, &["a"]);
+    assert!(met == Met::Inconclusive && reason.contains("is a part of the figures of the run"), "{reason}");
+}
+
+#[test]
+fn a_baseline_that_was_profiled_is_compared_with_nothing() {
+    let (source, bound) = (readings(&[(None, time("1ms"))]), Bound::Max(time("1s")));
+    let before = Profiled(readings(&[(None, time("1ms"))]), vec!["a".into()]);
+    let baseline = Baseline { source: &before, max_regression_percent: 5 };
+    let result = evaluate(&objective(None, bound), &Subject { baseline: Some(baseline), ..subject(&source) });
+    assert_eq!(result.met, Met::Inconclusive);
+    assert!(result.reason.starts_with("the baseline cannot be compared: stage a was profiled"), "{}", result.reason);
+}
+
 /// One row: the limit, the readings, and what has to come out.
 #[track_caller]
 fn check(stage: Option<&str>, bound: Bound, found: &[(Option<&str>, FigureValue)], expected: (Met, &str)) {

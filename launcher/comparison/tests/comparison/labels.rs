@@ -27,6 +27,19 @@ fn remark(label: &str, change: &dyn Fn(&mut ReportDocument)) -> Remark {
 }
 
 #[test]
+fn a_profiled_stage_is_compared_with_none() {
+    let (base, mut other) = (run(Server::default(), 1), run(Server::default(), 2));
+    other.stages[0].profiled = true;
+    let comparison = pair(&base, &other);
+    assert!(comparison.pairs[0].stages.is_empty());
+    let unmatched = &comparison.pairs[0].unmatched;
+    assert_eq!((unmatched.len(), unmatched[0].run.as_str()), (1, "B"));
+    assert!(unmatched[0].why.starts_with("the server was profiled"), "{unmatched:?}");
+    let gate = comparison::GateRule::default().apply(&comparison);
+    assert!(gate.reasons[0].contains("is not compared: the server was profiled in it"), "{:?}", gate.reasons);
+}
+
+#[test]
 fn each_label_is_said_with_both_values_and_concerns_its_figures() {
     type Change = fn(&mut ReportDocument);
     let all: [(&str, Change, Severity, &str, &str); 12] = [

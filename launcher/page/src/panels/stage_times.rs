@@ -19,8 +19,9 @@ pub(super) fn span(document: &ReportDocument, stage: &StageDocument) -> Option<(
     Some((seconds(begin), seconds(end)))
 }
 
-/// Adds the borders of the stages of a run with several ones.
+/// Adds the borders of the stages of a run with several ones, and the time in which a profiler recorded.
 pub(super) fn mark_borders(figure: &mut Figure, document: &ReportDocument) {
+    figure.shades.extend(profiled(document));
     if document.stages.len() < 2 {
         return;
     }
@@ -54,6 +55,12 @@ pub(super) fn words_of_windows(document: &ReportDocument) -> String {
         (windows, steady) => format!("Shaded windows of {windows} stages were judged; {steady} are steady."),
     });
     words.join(" ")
+}
+
+fn profiled(document: &ReportDocument) -> Option<Shade> {
+    let window = document.profiling.as_ref()?.window?;
+    let (from, to) = (seconds(window.from_ms), seconds(window.to_ms));
+    (to > from).then(|| Shade { from, to, label: "profiled".to_owned(), tone: Tone::Bad })
 }
 
 fn warm_up(document: &ReportDocument, stage: &StageDocument) -> Option<Shade> {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use analysis::{Accuracy, ClassAnalysis, EndedBy, Labels, StageAnalysis};
+use analysis::{Accuracy, ClassAnalysis, EndedBy, Labels, Profiling, StageAnalysis};
 use crds::{
     resolve::{ResolvedRun, RunIdentity},
     summary::{Outcome, RunSummary},
@@ -79,6 +79,8 @@ pub struct ReportDocument {
     pub loadgen: Option<LoadGenDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profiling: Option<Profiling>,
     pub contamination: ContaminationDocument,
     pub self_judgement: JudgementDocument,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,11 +128,12 @@ impl ReportDocument {
             time_series: analysis.series.as_ref().map(TimeSeriesDocument::new),
             distributions: DistributionsDocument::new(&analysis.distributions),
             request_sample: RequestSampleDocument::new(&analysis.sample),
-            stages: analysis.stages.iter().map(StageDocument::new).collect(),
+            stages: analysis.stages.iter().map(|it| StageDocument::new(it, is_profiled(analysis, it))).collect(),
             classes: analysis.classes.iter().map(ClassDocument::new).collect(),
             hardware: report.run.hardware.as_ref().map(|it| HardwareDocument::new(it, analysis)),
             loadgen: LoadGenDocument::new(report),
             accuracy: analysis.accuracy.clone(),
+            profiling: analysis.profiling.clone(),
             contamination: ContaminationDocument::new(&analysis.contamination),
             self_judgement: JudgementDocument::new(&analysis.judgement),
             server_metrics: report.server_metrics.map(|it| ServerMetricsDocument::new(it, analysis)),
@@ -142,6 +145,11 @@ impl ReportDocument {
             workload,
         })
     }
+}
+
+/// Whether a profiler touches the figures of a stage.
+fn is_profiled(analysis: &analysis::Analysis, stage: &StageAnalysis) -> bool {
+    analysis.profiling.as_ref().is_some_and(|it| it.touches(&stage.stage.name))
 }
 
 /// One reason of the verdict.
@@ -186,6 +194,9 @@ pub struct StageDocument {
     pub clock: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<String>,
+    /// A profiler slowed the server down.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub profiled: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<EndedByDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -209,7 +220,7 @@ pub struct StageDocument {
 }
 
 impl StageDocument {
-    fn new(stage: &StageAnalysis) -> Self {
+    fn new(stage: &StageAnalysis, profiled: bool) -> Self {
         StageDocument {
             name: stage.stage.name.clone(),
             load: stage.stage.load.clone(),
@@ -219,6 +230,7 @@ impl StageDocument {
             grace: stage.stage.grace,
             clock: stage.latency_origin.name().to_owned(),
             not_run: stage.not_run.as_ref().map(ToString::to_string),
+            profiled,
             ended_by: stage.ended_by.as_ref().map(EndedByDocument::new),
             asked_requests_per_second: stage.asked_rate,
             achieved_requests_per_second: stage.achieved_rate,

@@ -14,7 +14,7 @@ use std::{
 };
 
 use crds::{
-    benchmark_run::Lifecycle,
+    benchmark_run::{Lifecycle, ProfilerKind},
     resolve::{Endpoint, ManagedServer, ResolvedRun},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -59,13 +59,19 @@ impl Described {
 
 impl Servers {
     /// The base URLs of the replicas. The first call starts them; they are not ready then.
-    pub(super) fn urls(&self, run: &ResolvedRun, stop: &Stop) -> Result<Option<Vec<String>>, Failure> {
+    /// `traces`: the folder for those of a profiler, where the run has one.
+    pub(super) fn urls(
+        &self,
+        run: &ResolvedRun,
+        traces: Option<&Path>,
+        stop: &Stop,
+    ) -> Result<Option<Vec<String>>, Failure> {
         let Endpoint::Server(server) = &run.endpoint else { return Ok(None) };
         let mut managed = self.0.borrow_mut();
         if let Some(managed) = &*managed {
             return Ok(Some(managed.urls()));
         }
-        let started = Managed::of_run(server, run, stop)?;
+        let started = Managed::of_run(server, run, traces, stop)?;
         let urls = started.urls();
         *managed = Some(started);
         Ok(Some(urls))
@@ -143,7 +149,12 @@ pub(super) struct Managed {
 
 impl Managed {
     /// The server that a run asks for: a new one, or one that runs.
-    fn of_run(server: &ManagedServer, run: &ResolvedRun, stop: &Stop) -> Result<Managed, Failure> {
+    fn of_run(
+        server: &ManagedServer,
+        run: &ResolvedRun,
+        traces: Option<&Path>,
+        stop: &Stop,
+    ) -> Result<Managed, Failure> {
         let folder = prepared_folder()?;
         let key = find::key(server);
         let lock = state::lock(&folder, &key);
@@ -159,7 +170,7 @@ impl Managed {
                 let watch = Watch::start(running.clone(), folder.clone(), death.clone());
                 let ports = running.replicas.iter().map(|it| it.port);
                 Ok(Managed {
-                    commands: commands_shown(&replicas(server, ports)?),
+                    commands: commands_shown(&replicas(server, ports, None)?),
                     server: server.clone(),
                     started: running.replicas.clone(),
                     ready: Vec::new(),
@@ -175,12 +186,16 @@ impl Managed {
                  benchwright server stop {}",
                 running.name, running.since, running.name
             ))),
-            (None, _) => Managed::start(server, &run.run.attempt_name(), folder, key, stop),
+            (None, _) => {
+                let profiler = run.profiling.as_ref().map(|it| it.kind).zip(traces);
+                Managed::start(server, profiler, &run.run.attempt_name(), folder, key, stop)
+            }
         }
     }
 
     fn start(
         server: &ManagedServer,
+        profiler: Option<(ProfilerKind, &Path)>,
         name: &str,
         folder: PathBuf,
         key: String,
@@ -188,7 +203,7 @@ impl Managed {
     ) -> Result<Managed, Failure> {
         let ports = managed_server::choose(server.port, server.replicas)
             .map_err(|error| Failure::configuration(format!("spec.target.server.port: {error}")))?;
-        let replicas = replicas(server, ports)?;
+        let replicas = replicas(server, ports, profiler)?;
         let log_folder = log_folder(&folder, name);
         let cannot = |error: std::io::Error| {
             let shown = log_folder.display();
@@ -346,10 +361,24 @@ fn own_program() -> Result<PathBuf, Failure> {
     })
 }
 
-fn replicas(server: &ManagedServer, ports: impl IntoIterator<Item = u16>) -> Result<Vec<ReplicaOrder>, Failure> {
+/// The first replica is that which is profiled: `profiler` has the kind, and the folder for the traces.
+fn replicas(
+    server: &ManagedServer,
+    ports: impl IntoIterator<Item = u16>,
+    profiler: Option<(ProfilerKind, &Path)>,
+) -> Result<Vec<ReplicaOrder>, Failure> {
     let program = own_program()?.display().to_string();
+    if let Some((_, folder)) = profiler {
+        fs::create_dir_all(folder).map_err(|error| {
+            let shown = folder.display();
+            Failure::configuration(format!("the folder of traces {shown} cannot be made: {error}; make room there"))
+        })?;
+    }
     let one = |(index, port): (u32, u16)| {
-        let start = server.replica(index, port, &program);
+        let mut start = server.replica(index, port, &program);
+        if let Some((kind, folder)) = profiler.filter(|_| index == 0) {
+            start = start.profiled(server.engine, kind, &folder.to_string_lossy());
+        }
         ReplicaOrder { command: [start.command, start.args].concat(), env: start.env, port }
     };
     Ok((0..).zip(ports).map(one).collect())

@@ -24,6 +24,22 @@ fn warm_up_and_steady_window_are_shaded() {
 }
 
 #[test]
+fn the_window_of_a_profiler_is_shaded_in_every_figure_over_time() {
+    let mut document = full();
+    document["profiling"] = json!({
+        "kind": "Torch", "stage": "r10", "startMs": 0.0, "durationMs": 300.0, "stages": ["r10"],
+        "window": {"fromMs": 250.0, "toMs": 550.0}, "remarks": ["kept"],
+    });
+    let shade = Shade { from: 0.25, to: 0.55, label: "profiled".to_owned(), tone: Tone::Bad };
+    let figures: Vec<_> = panels(&read(&document)).into_iter().flat_map(|it| it.content.unwrap()).collect();
+    let of_time: Vec<_> = figures.iter().filter(|it| it.x.label.starts_with("Time")).collect();
+    assert!(of_time.len() > 10);
+    for figure in of_time {
+        assert!(figure.shades.contains(&shade), "{}", figure.id);
+    }
+}
+
+#[test]
 fn the_shade_of_a_warm_up_ends_with_its_time_and_not_with_the_first_request_after_it() {
     let mut document = full();
     document["stages"][0]["figures"]["firstDueMs"] = json!(350.0);

@@ -6,6 +6,7 @@ mod identity;
 mod latencies;
 mod loadgen;
 mod objectives;
+mod profiling;
 mod server;
 mod stages;
 mod startups;
@@ -17,6 +18,7 @@ use crate::table::Table;
 pub(super) use accuracy::accuracy;
 pub(super) use loadgen::loadgen;
 pub(super) use objectives::objectives;
+pub(super) use profiling::profiling;
 pub(super) use stages::{overview, steady_words};
 
 /// The tables below the panels, those that have rows.

@@ -26,12 +26,17 @@ pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
     table.rows(document.stages.iter().map(|it| row(it, has_goals))).filled()
 }
 
+/// The name of a stage, with a mark where a profiler touches its figures.
+fn name(stage: &StageDocument) -> String {
+    if stage.profiled { format!("{} (profiled)", stage.name) } else { stage.name.clone() }
+}
+
 fn row(stage: &StageDocument, has_goals: bool) -> Vec<String> {
     let (it, sure) = (&stage.figures, &stage.uncertainty);
     let judged = it.failed + it.succeeded;
     let throughput = it.throughput.as_ref();
     let mut row = vec![
-        stage.name.clone(),
+        name(stage),
         load(stage),
         text::count(it.requests),
         if judged == 0 { NOTHING.to_owned() } else { percent(it.failed as f64 / judged as f64) },
@@ -128,7 +133,7 @@ pub(crate) fn rates(document: &ReportDocument) -> Table {
         let rates = it.throughput.as_ref();
         let speed = it.interactivity.as_ref().and_then(|it| it.median_of_inverse_tpot);
         vec![
-            stage.name.clone(),
+            name(stage),
             stage.clock.clone(),
             text::time(it.duration_ms),
             text::optional(stage.asked_requests_per_second, text::number),

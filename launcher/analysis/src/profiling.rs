@@ -1,0 +1,92 @@
+//! What a profiler recorded in a run, and which figures that touches.
+
+use crds::benchmark_run::ProfilerKind;
+use serde::{Deserialize, Serialize};
+
+use crate::Analysis;
+
+/// A profiler in a run, as `report.json` has it. Times are milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Profiling {
+    /// The profiler.
+    pub kind: ProfilerKind,
+    /// The stage whose window was asked for.
+    pub stage: String,
+    /// When the window was to begin, from the start of the stage.
+    pub start_ms: f64,
+    /// How long it was to last.
+    pub duration_ms: f64,
+    /// When it began and ended, from the start of the run; absent: nothing was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<ProfiledWindow>,
+    /// How long the server took to start the profiler; absent: it was not asked, or did not answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_took_ms: Option<f64>,
+    /// How long it took to stop the profiler and to write the trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_took_ms: Option<f64>,
+    /// The stages whose figures the profiler touches.
+    pub stages: Vec<String>,
+    /// The files of the trace, with their names in the results folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<TraceFile>,
+    /// What to know of it: why nothing was recorded, why the window is shorter, where the trace is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+}
+
+/// When a profiler recorded, from the start of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProfiledWindow {
+    pub from_ms: f64,
+    pub to_ms: f64,
+}
+
+/// A file of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TraceFile {
+    /// Its name in the results folder.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl Profiling {
+    /// Whether the figures of a stage are touched.
+    pub fn touches(&self, stage: &str) -> bool {
+        self.stages.iter().any(|it| it == stage)
+    }
+
+    /// What that means for the figures; `None`: it touches none.
+    fn remark(&self) -> Option<String> {
+        let (stages, their) = match self.stages.as_slice() {
+            [] => return None,
+            [one] => (format!("stage {one}"), "its"),
+            many => (format!("stages {}", many.join(", ")), "their"),
+        };
+        Some(format!(
+            "the server was profiled in {stages}: {their} figures, and those of the run as a whole, are those of a server that a profiler \
+             slows down; they decide no objective and are in no comparison"
+        ))
+    }
+}
+
+impl Analysis {
+    /// Notes what a profiler recorded. It comes before objectives are judged.
+    pub fn add_profiling(&mut self, profiling: Profiling) {
+        self.judgement.remarks.extend(profiling.remark());
+        if profiling.window.is_none() {
+            let why = profiling.remarks.join("; ");
+            self.judgement.remarks.push(format!("a profile was asked for, and nothing was recorded: {why}"));
+        }
+        self.profiling = Some(profiling);
+    }
+
+    /// The stages whose figures a profiler touches.
+    pub(crate) fn profiled_stages(&self) -> &[String] {
+        self.profiling.as_ref().map_or(&[], |it| &it.stages)
+    }
+}

@@ -1,0 +1,114 @@
+//! What a profiler recorded, in words and cells: for `report.md`, the page and the table of a terminal.
+
+use std::time::Duration;
+
+use analysis::Profiling;
+
+use crate::text::time;
+
+/// The name of a stage, with a mark where a profiler touches its figures.
+pub fn stage_name(name: &str, profiling: Option<&Profiling>) -> String {
+    match profiling.is_some_and(|it| it.touches(name)) {
+        true => format!("{name} (profiled)"),
+        false => name.to_owned(),
+    }
+}
+
+/// What came of it, in a sentence.
+pub fn headline(it: &Profiling) -> String {
+    match (&it.window, it.files.len()) {
+        (None, _) => "Nothing was recorded.".to_owned(),
+        (Some(_), 0) => "A trace was recorded; it is not in this folder.".to_owned(),
+        (Some(_), 1) => "A trace was recorded.".to_owned(),
+        (Some(_), files) => format!("A trace was recorded, in {files} files."),
+    }
+}
+
+/// Names and values: profiler, stage, window, times of the calls, files.
+pub fn rows(it: &Profiling) -> Vec<[String; 2]> {
+    let row = |name: &str, value: String| [name.to_owned(), value];
+    let window = match &it.window {
+        Some(window) => {
+            let [from, to] = [window.from_ms, window.to_ms].map(millis);
+            format!("{from} to {to} from the start of the run")
+        }
+        None => "-".to_owned(),
+    };
+    let mut rows = vec![
+        row("profiler", it.kind.name().to_owned()),
+        row("stage", it.stage.clone()),
+        row("window", window),
+        row(
+            "asked for",
+            format!("{} from {} after the start of the stage", millis(it.duration_ms), millis(it.start_ms)),
+        ),
+    ];
+    rows.extend(it.start_took_ms.map(|took| row("start took", millis(took))));
+    rows.extend(it.stop_took_ms.map(|took| row("stop and writing the trace took", millis(took))));
+    rows.extend(it.files.iter().map(|file| row(&file.name, size(file.bytes))));
+    rows
+}
+
+/// What to know of it.
+pub fn notes(it: &Profiling) -> Vec<String> {
+    let touched = match it.stages.as_slice() {
+        [] => None,
+        stages => Some(format!(
+            "figures that the profiler touches: stage {}, and the run as a whole; they decide no objective and are in no comparison",
+            stages.join(", ")
+        )),
+    };
+    touched.into_iter().chain(it.remarks.iter().cloned()).collect()
+}
+
+fn millis(millis: f64) -> String {
+    // A time that no clock has is shown as none.
+    Duration::try_from_secs_f64(millis / 1e3).map_or_else(|_| "-".to_owned(), time)
+}
+
+/// Bytes in the largest unit of which there is one at least.
+fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
+        None => format!("{bytes} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::{ProfiledWindow, TraceFile};
+    use crds::benchmark_run::ProfilerKind;
+
+    use super::*;
+
+    #[test]
+    fn a_trace_is_told_with_its_window_and_its_files() {
+        let mut found = Profiling {
+            kind: ProfilerKind::Torch,
+            stage: "r10".into(),
+            start_ms: 1_000.0,
+            duration_ms: 5_000.0,
+            window: Some(ProfiledWindow { from_ms: 1_010.0, to_ms: 6_010.0 }),
+            start_took_ms: Some(10.0),
+            stop_took_ms: Some(61_000.0),
+            stages: vec!["r10".into()],
+            files: vec![TraceFile { name: "profiling/a.json".into(), bytes: 3 << 20 }],
+            remarks: vec!["a note".into()],
+        };
+        let text = |it: &Profiling| rows(it).iter().map(|it| it.join(": ")).collect::<Vec<_>>().join("\n");
+        let told = text(&found);
+        for part in ["profiler: Torch", "stage: r10", "1.01s to 6.01s", "profiling/a.json: 3.0 MiB"] {
+            assert!(told.contains(part), "{told}");
+        }
+        assert_eq!(headline(&found), "A trace was recorded.");
+        assert_eq!(notes(&found).len(), 2);
+        assert_eq!(stage_name("r10", Some(&found)), "r10 (profiled)");
+        assert_eq!(stage_name("r20", Some(&found)), "r20");
+        found.window = None;
+        found.stages.clear();
+        assert!(text(&found).contains("window: -") && notes(&found) == ["a note"]);
+        assert_eq!(headline(&found), "Nothing was recorded.");
+        assert_eq!(millis(f64::NAN), "-");
+    }
+}

@@ -1,0 +1,94 @@
+//! [I/O] The calls of a profiler, each with a bound on its time.
+
+use std::{future::Future, time::Duration};
+
+use crds::{benchmark_run::ProfilerKind, units::Span};
+use tracing::info;
+
+use super::Limits;
+use engine::{
+    client::{
+        Target,
+        profiler::{self, ProfilerError},
+    },
+    stop::{Stop, StopState},
+};
+
+/// How long a call may go on when the load is aborted.
+const ABORTED: Duration = Duration::from_secs(1);
+
+/// How the server is called.
+pub(super) struct Calls<'a> {
+    pub(super) target: &'a Target,
+    pub(super) stop: &'a Stop,
+    pub(super) limits: Limits,
+    pub(super) kind: ProfilerKind,
+}
+
+/// What came of a start.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Started {
+    /// Whether the profiler may record, so that it has to be stopped.
+    pub(super) may_record: bool,
+    /// Why it was not started for sure.
+    pub(super) why: Option<String>,
+}
+
+impl Calls<'_> {
+    pub(super) async fn start(&self) -> Started {
+        if !self.kind.has_endpoints() {
+            return Started { may_record: true, why: None };
+        }
+        let cuda = self.kind == ProfilerKind::Nsys;
+        match self.within(self.limits.start, profiler::start(self.target, cuda)).await {
+            Ok(Ok(())) => Started { may_record: true, why: None },
+            Ok(Err(error)) => {
+                let may_record = !matches!(error, ProfilerError::NotThere { .. });
+                Started { may_record, why: Some(error.to_string()) }
+            }
+            Err(late) => Started { may_record: true, why: Some(format!("{} has no answer {late}", profiler::START)) },
+        }
+    }
+
+    /// Returns what the server said; the error: why it is not known that it has stopped.
+    pub(super) async fn stop(&self) -> Result<String, String> {
+        if !self.kind.has_endpoints() {
+            return Ok(String::new());
+        }
+        let limit = Span(self.limits.stop);
+        info!(
+            "the profiler is stopped; the server has up to {limit} to write its trace, and the next stage waits for that"
+        );
+        match self.within(self.limits.stop, profiler::stop(self.target)).await {
+            Ok(Ok(said)) => {
+                info!("the server has stopped its profiler");
+                Ok(said)
+            }
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(late) => Err(format!("{} has no answer {late}; the server may still write its trace", profiler::STOP)),
+        }
+    }
+
+    /// Waits for an answer, for a time, and a shorter one when the run is asked to end. The error says how long it waited.
+    async fn within<T>(&self, limit: Duration, call: impl Future<Output = T>) -> Result<T, String> {
+        let (mut ending, mut aborting) = (self.stop.watch(), self.stop.watch());
+        let at_end = self.limits.stop_at_end;
+        let ended = async {
+            // The sender lives as long as the run.
+            let _ = ending.wait_for(|it| *it != StopState::Run).await;
+            tokio::select! {
+                () = tokio::time::sleep(at_end) => at_end,
+                _ = aborting.wait_for(|it| matches!(it, StopState::Abort(_))) => {
+                    tokio::time::sleep(ABORTED.min(at_end)).await;
+                    ABORTED.min(at_end)
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            done = call => Ok(done),
+            () = tokio::time::sleep(limit) => Err(format!("within {}", Span(limit))),
+            waited = ended => Err(format!("{} after the run was asked to end", Span(waited))),
+        }
+    }
+}

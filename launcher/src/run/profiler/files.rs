@@ -1,0 +1,62 @@
+//! [I/O] The files of a trace in a results folder.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use analysis::{Profiling, TraceFile};
+use tracing::warn;
+
+/// The folder of traces in a results folder.
+pub(super) const FOLDER: &str = "profiling";
+/// The most files that are listed: an engine writes one for each of its processes.
+const MAX_FILES: usize = 1_000;
+/// How deep files are looked for: rocprofv3 makes a folder for the host, and one for the process.
+const MAX_DEPTH: usize = 4;
+
+/// Adds the files that lie in the folder, or says that the server keeps them.
+pub(super) fn add(mut profiling: Profiling, folder: Option<&Path>) -> Profiling {
+    let recorded = profiling.window.is_some();
+    let Some(folder) = folder else {
+        if recorded {
+            let kept = "the trace is where the server was told to write it, and was not collected: Benchwright did not start this server";
+            profiling.remarks.push(kept.to_owned());
+        }
+        return profiling;
+    };
+    let mut found = Vec::new();
+    if let Err(error) = list(folder, Path::new(FOLDER), MAX_DEPTH, &mut found)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        warn!(folder = %folder.display(), %error, "the files of the trace are not all listed");
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    if found.len() > MAX_FILES {
+        profiling.remarks.push(format!("{} more files lie in {FOLDER}", found.len() - MAX_FILES));
+        found.truncate(MAX_FILES);
+    }
+    if found.is_empty() {
+        // It may not be there, and it goes only while it is empty.
+        let _ = fs::remove_dir(folder);
+        if recorded {
+            profiling.remarks.push(format!("the server left no file in {FOLDER} of the results folder"));
+        }
+    }
+    profiling.files = found;
+    profiling
+}
+
+fn list(folder: &Path, name: &Path, depth: usize, found: &mut Vec<TraceFile>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name: PathBuf = name.join(entry.file_name());
+        let about = entry.metadata()?;
+        if about.is_file() {
+            found.push(TraceFile { name: name.to_string_lossy().into_owned(), bytes: about.len() });
+        } else if about.is_dir() && depth > 1 {
+            list(&entry.path(), &name, depth - 1, found)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,325 @@
+//! [I/O] A profiler of the server in a window of one stage: its start and its stop, each at its time, on a thread of its own. A stop
+//! follows each start, however the run ends, and the next stage begins only when the server has answered it.
+
+mod calls;
+mod files;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::Ordering,
+        mpsc::{self, TryRecvError},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use crds::{
+    benchmark_run::ProfilerKind,
+    resolve::{Endpoint, ResolvedProfiling},
+    units::Span,
+};
+use tracing::{info, warn};
+use workload_profiles::{Workload, profiled_stage, profiling_start};
+
+use super::{Failure, ready::Ready};
+use crate::input::Input;
+use analysis::{ProfiledWindow, Profiling};
+use calls::Calls;
+use engine::{
+    client::{Target, profiler},
+    issue::{LoadError, Progress},
+    stop::{Stop, StopState},
+};
+
+/// How often it looks whether the stage has begun or ended.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// What to know of a run with rocprofv3, which no engine starts and stops.
+const ROCPROF: &str = "rocprofv3 records from the start of the server to its end, and so slows every stage down; the window is where to look in its \
+                       trace, which is whole when the server has ended";
+
+/// How long the calls may take.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// The start of the profiler.
+    start: Duration,
+    /// Its stop, with the writing of the trace: ten minutes for a large model, as vLLM's documentation tells.
+    stop: Duration,
+    /// The same after the run was asked to end.
+    stop_at_end: Duration,
+}
+
+impl Limits {
+    /// `grace`: how long a run that was asked to end may take.
+    fn new(grace: Duration) -> Limits {
+        Limits {
+            start: Duration::from_secs(60),
+            stop: Duration::from_secs(1_200),
+            stop_at_end: super::signals::drain_time(grace),
+        }
+    }
+}
+
+/// What is profiled.
+struct Order {
+    profiling: ResolvedProfiling,
+    /// The names of all stages, and the index of the one with the window.
+    stages: Vec<String>,
+    index: usize,
+    /// When the window begins, from the start of the stage.
+    start: Duration,
+    target: Target,
+    progress: Arc<Progress>,
+    stop: Stop,
+    limits: Limits,
+}
+
+/// Profiles until it is ended.
+pub(super) struct Profiler {
+    end: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<Profiling>>,
+}
+
+/// The folder of traces in a results folder, for a server that Benchwright itself starts. `None`: nothing is profiled, or the server is
+/// not ours.
+pub(super) fn folder(input: &Input, results: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    let is_ours = matches!(input.run.endpoint, Endpoint::Simulator(_) | Endpoint::Server(_));
+    if input.run.profiling.is_none() || !is_ours {
+        return Ok(None);
+    }
+    let Some(results) = results else {
+        let message = "spec.profiling is set, and no results folder is kept for the trace; take profiling out, or keep the results: \
+                       spec.storage, and no --no-results";
+        return Err(Failure::configuration(message.to_owned()));
+    };
+    // The server may have another working folder.
+    let results = std::path::absolute(results).unwrap_or_else(|_| results.to_owned());
+    Ok(Some(results.join(files::FOLDER)))
+}
+
+/// Asks a server that is ready whether it can be profiled, before any load.
+pub(super) fn check(input: &Input, ready: &Ready) -> Result<(), Failure> {
+    let Some(profiling) = input.run.profiling.as_ref().filter(|it| it.kind.has_endpoints()) else { return Ok(()) };
+    let cannot = |source| Failure::system(&LoadError::System { what: "a question for the profiler", source });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+    match runtime.block_on(profiler::is_offered(&ready.target)) {
+        true => Ok(()),
+        false => Err(Failure::configuration(not_offered(profiling.kind))),
+    }
+}
+
+fn not_offered(kind: ProfilerKind) -> String {
+    let how = match kind {
+        ProfilerKind::Torch | ProfilerKind::Rocprof => {
+            "start vLLM with --profiler-config '{\"profiler\": \"torch\", \"torch_profiler_dir\": \"/traces\"}', before release 0.13 \
+             with the variable VLLM_TORCH_PROFILER_DIR=/traces; SGLang with SGLANG_TORCH_PROFILER_DIR=/traces; the simulated server \
+             with --profiler-dir /traces"
+        }
+        ProfilerKind::Nsys => {
+            "start vLLM by nsys profile --capture-range=cudaProfilerApi --capture-range-end=stop with --profiler-config \
+             '{\"profiler\": \"cuda\"}'"
+        }
+    };
+    let path = profiler::START;
+    let name = kind.name();
+    format!(
+        "spec.profiling.kind is {name}, and the server has no {path}: it was not started with a profiler; {how}; or take profiling out"
+    )
+}
+
+impl Profiler {
+    /// Begins to watch the load. `None`: nothing is profiled.
+    pub(super) fn start(
+        input: &Input,
+        workload: &Workload,
+        ready: &Ready,
+        progress: &Arc<Progress>,
+        stop: &Stop,
+    ) -> Result<Option<Profiler>, Failure> {
+        let Some(profiling) = &input.run.profiling else { return Ok(None) };
+        let stages = &workload.stages;
+        let Some((index, stage)) = profiled_stage(profiling, stages).and_then(|it| Some((it, stages.get(it)?))) else {
+            return Ok(None);
+        };
+        Profiler::watch(Order {
+            stages: stages.iter().map(|it| it.name.clone()).collect(),
+            index,
+            start: profiling_start(profiling, stage),
+            profiling: profiling.clone(),
+            target: ready.target.clone(),
+            progress: Arc::clone(progress),
+            stop: stop.clone(),
+            limits: Limits::new(input.run.grace_period.0),
+        })
+        .map(Some)
+    }
+
+    fn watch(order: Order) -> Result<Profiler, Failure> {
+        let cannot = |source| Failure::system(&LoadError::System { what: "the profiler's thread", source });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+        let (end, ended) = mpsc::channel();
+        let body = move || runtime.block_on(run(&order, &ended));
+        let thread = thread::Builder::new().name("profiler".into()).spawn(body).map_err(cannot)?;
+        Ok(Profiler { end: Some(end), thread: Some(thread) })
+    }
+
+    /// Ends it, because the load has ended. Waits until the server has answered a stop.
+    pub(super) fn end(mut self) -> Option<Profiling> {
+        self.join()
+    }
+
+    fn join(&mut self) -> Option<Profiling> {
+        drop(self.end.take());
+        let ended = self.thread.take()?.join();
+        if ended.is_err() {
+            warn!("the thread of the profiler ended early; the profiler of the server may still record");
+        }
+        ended.ok()
+    }
+}
+
+/// A run that fails stops the profiler, too.
+impl Drop for Profiler {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+/// Adds the files of the trace. `folder`: where a server of ours wrote them.
+pub(super) fn with_files(profiling: Profiling, folder: Option<&Path>) -> Profiling {
+    files::add(profiling, folder)
+}
+
+/// Why a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wake {
+    /// The time has come.
+    Due,
+    /// The stage is over, or was never run.
+    StageOver,
+    /// The run was asked to end, or its load has ended.
+    RunEnded,
+}
+
+async fn run(order: &Order, ended: &mpsc::Receiver<()>) -> Profiling {
+    let mut found = Profiling {
+        kind: order.profiling.kind,
+        stage: order.stage().to_owned(),
+        start_ms: Span(order.start).as_millis_f64(),
+        duration_ms: order.profiling.duration.as_millis_f64(),
+        window: None,
+        start_took_ms: None,
+        stop_took_ms: None,
+        stages: Vec::new(),
+        files: Vec::new(),
+        remarks: Vec::new(),
+    };
+    let begin = |began: Duration| began + order.start;
+    match until(order, ended, begin).await {
+        Wake::Due => {}
+        woken => {
+            let at = Span(order.start);
+            found.remarks.push(match woken {
+                Wake::StageOver => format!(
+                    "stage {} was over, or not run, before the window began {at} after its start",
+                    order.stage()
+                ),
+                Wake::Due | Wake::RunEnded => {
+                    format!("the run ended before the window began {at} after the start of stage {}", order.stage())
+                }
+            });
+            return found;
+        }
+    }
+    let calls = Calls { target: &order.target, stop: &order.stop, limits: order.limits, kind: order.profiling.kind };
+    // A stage that begins now would be profiled with this one.
+    order.progress.hold.hold();
+    record(order, ended, &calls, &mut found).await;
+    order.progress.hold.release();
+    found
+}
+
+/// The window from its start to its end.
+async fn record(order: &Order, ended: &mpsc::Receiver<()>, calls: &Calls<'_>, found: &mut Profiling) {
+    let Some(clock) = order.progress.timeline.get().map(|it| it.clock) else { return };
+    let asked = clock.now();
+    let started = calls.start().await;
+    let from = clock.now();
+    let millis = |it: Duration| Span(it).as_millis_f64();
+    if order.profiling.kind == ProfilerKind::Rocprof {
+        found.stages.clone_from(&order.stages);
+        found.remarks.push(ROCPROF.to_owned());
+    } else if started.may_record {
+        found.stages.push(order.stage().to_owned());
+    }
+    if let Some(why) = started.why {
+        warn!("the profiler was not started: {why}");
+        found.remarks.push(format!("the profiler was not started: {why}"));
+    } else {
+        found.start_took_ms = order.profiling.kind.has_endpoints().then(|| millis(from.saturating_sub(asked)));
+        info!(stage = order.stage(), duration = %order.profiling.duration, "the server is profiled");
+        let woken = until(order, ended, |_| from + order.profiling.duration.0).await;
+        let to = clock.now();
+        found.window = Some(ProfiledWindow { from_ms: millis(from), to_ms: millis(to) });
+        let short = Span(to.saturating_sub(from)).rounded();
+        match woken {
+            Wake::Due => {}
+            Wake::StageOver => found.remarks.push(format!("the stage ended before the window did, which has {short}")),
+            Wake::RunEnded => found.remarks.push(format!("the load ended before the window did, which has {short}")),
+        }
+    }
+    if !started.may_record {
+        return;
+    }
+    let asked = clock.now();
+    let stopped = calls.stop().await;
+    let took = clock.now().saturating_sub(asked);
+    match stopped {
+        Ok(said) => {
+            found.stop_took_ms = order.profiling.kind.has_endpoints().then(|| millis(took));
+            if !said.is_empty() {
+                found.remarks.push(format!("the server answered the stop with: {said}"));
+            }
+        }
+        Err(why) => {
+            let message = format!("the profiler was not stopped for sure: {why}");
+            warn!("{message}");
+            found.remarks.push(message);
+            found.stages.extend(order.stages.iter().skip(order.index + 1).cloned());
+        }
+    }
+}
+
+impl Order {
+    /// The stage with the window.
+    fn stage(&self) -> &str {
+        self.stages.get(self.index).map_or("", String::as_str)
+    }
+}
+
+/// Waits until a time that follows from the start of the stage.
+async fn until(order: &Order, ended: &mpsc::Receiver<()>, due: impl Fn(Duration) -> Duration) -> Wake {
+    let progress = &order.progress;
+    loop {
+        if ended.try_recv() == Err(TryRecvError::Disconnected) || order.stop.state() != StopState::Run {
+            return Wake::RunEnded;
+        }
+        if progress.stages_over.load(Ordering::Acquire) > order.index as u64 {
+            return Wake::StageOver;
+        }
+        if let Some(timeline) = progress.timeline.get()
+            && progress.stage.load(Ordering::Acquire) == order.index as u64
+        {
+            let began = Duration::from_nanos(progress.began.load(Ordering::Relaxed));
+            // Zero: the first stage has not begun.
+            if !began.is_zero() && timeline.clock.now() >= due(began) {
+                return Wake::Due;
+            }
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
