@@ -76,7 +76,7 @@ const CASES: [(&str, &str, &str, &str); 12] = [
 ];
 
 /// For each immutable field of the spec a value. It is refused where the stored run has none.
-const CHANGES: [(&str, &str); 11] = [
+const CHANGES: [(&str, &str); 12] = [
     ("target", "{url: 'http://other'}"),
     ("harness", "loadgen"),
     ("profile", "{name: a}"),
@@ -88,6 +88,7 @@ const CHANGES: [(&str, &str); 11] = [
     ("slo", "{enforcement: Report}"),
     ("execution", "{gracePeriodSeconds: 7}"),
     ("queueName", "load"),
+    ("profiling", "{kind: Torch, duration: 5s}"),
 ];
 
 fn schema() -> anyhow::Result<Value> {
