@@ -24,7 +24,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers real-model real-vllm offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries plugin image release fuzz disruptions leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
+.PHONY: help accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers real-model real-vllm offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser python unit crd binaries plugin image release fuzz disruptions leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -119,13 +119,19 @@ check: prepare ## Formatting, lints, licences, advisories
 	    else echo "NOT CHECKED: advisories against dependencies, because their database cannot be fetched here"; fi; \
 	else echo "NOT CHECKED: licences, bans of and advisories against dependencies; \`cargo install cargo-deny\` to check them"; fi
 
+python: ## Install Python, which stands in for servers in some tests, where none is there and this is a Debian with root
+	@if ! command -v python3 >/dev/null; then \
+	    [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null || { echo "make: no Python; install python3" >&2; exit 1; }; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends python3; \
+	fi
+
 browser: ## Install the browser of the tests of pages, where none is there and this is a Debian with root
 	@if [[ -z "$${CHROMIUM:-}" ]] && ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null; then \
 	    [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null || { echo "make: no browser; install chromium, or name one in CHROMIUM" >&2; exit 1; }; \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
 	fi
 
-unit: prepare browser ## All tests that need no cluster
+unit: prepare browser python ## All tests that need no cluster
 	@launcher/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
 	cargo test --locked --workspace
 	@echo "NOT RUN: 100,000 random orders of events; \`make reliability\` plays them"
