@@ -284,8 +284,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = all(&bytes, 7);
+        fn bytes_that_are_no_frames_are_read_alike_in_any_pieces(
+            bytes in prop::collection::vec(any::<u8>(), 0..300),
+            size in 1_usize..40,
+        ) {
+            prop_assert_eq!(all(&bytes, size), all(&bytes, 300));
         }
     }
 }
