@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{EffectiveSpec, Errors};
 use crate::{
-    benchmark_run::{BenchmarkRunSpec, Harness, ProfilerKind},
+    benchmark_run::{BenchmarkRunSpec, Harness, ProfilerKind, ServerEngine},
     units::Span,
     wording::quoted,
 };
@@ -84,6 +84,10 @@ fn check_run(
         Harness::Nop => errors.add(FIELD, "has no effect with harness nop, which sends no load; take it out"),
         _ => {}
     }
+    if spec.target.server.as_ref().is_some_and(|it| it.offline) {
+        let message = "has no effect with target.server.offline, because an engine without its API has no endpoints of a profiler; take one of them out";
+        errors.add(FIELD, message);
+    }
     let field = format!("{FIELD}.kind");
     let name = kind.name();
     if spec.target.simulator.is_some() && kind != ProfilerKind::Torch {
@@ -92,10 +96,9 @@ fn check_run(
     if let Some(server) = &spec.target.server
         && kind != ProfilerKind::Torch
     {
-        if server.engine == crate::benchmark_run::ServerEngine::Simulator {
+        if server.engine == ServerEngine::Simulator {
             errors.add(&field, &format!("is {name}, and the simulated server runs on no accelerator; write Torch"));
-        } else if in_cluster && server.command.is_empty() && server.engine == crate::benchmark_run::ServerEngine::Custom
-        {
+        } else if in_cluster && server.command.is_empty() && server.engine == ServerEngine::Custom {
             let message = format!(
                 "is {name}, which starts the server's command, and target.server.command is empty; write it, because the entry \
                  point of an image is not known"
@@ -183,5 +186,17 @@ mod tests {
         let spec = format!("{{target: {server}, profiling: {{kind: Nsys, duration: 5s}}}}");
         let errors = check("bench", &spec).unwrap_err();
         assert!(errors.iter().any(|it| it.starts_with("spec.profiling.kind: is Nsys, which starts")), "{errors:?}");
+    }
+
+    #[test]
+    fn an_engine_without_its_api_has_no_profiler() {
+        let server =
+            "{target: {server: {engine: VLLM, model: m, offline: true}}, profiling: {kind: Torch, duration: 5s}}";
+        let errors = check("", server).unwrap_err();
+        assert!(
+            errors.len() == 1 && errors[0].starts_with("spec.profiling: has no effect with target.server.offline"),
+            "{errors:?}"
+        );
+        assert!(check("", &server.replace(", offline: true", "")).unwrap().is_some());
     }
 }
