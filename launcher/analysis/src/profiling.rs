@@ -50,7 +50,7 @@ pub struct ProfiledWindow {
 pub struct TraceFile {
     /// Its name in the results folder.
     pub name: String,
-    /// Its size.
+    /// The size of the file.
     pub bytes: u64,
 }
 

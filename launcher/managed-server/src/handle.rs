@@ -20,7 +20,7 @@ use crate::{
 
 /// The subcommand of Benchwright that is the keeper.
 const KEEPER: &str = "server-keeper";
-/// How long a keeper may take to start processes, and to check what is left after their end.
+/// The longest time of a keeper for the start of all processes, and for its checks after they have ended.
 const KEEPER_WORKS: Duration = Duration::from_secs(30);
 
 /// A server cannot be started.

@@ -3,7 +3,7 @@
 //! A process of its own, the keeper, is the parent of the servers. It writes their logs within a bound, sees at once when one dies, and ends
 //! them when it is asked to or when the launcher is gone, however that died: it then reads the end of a pipe. The keeper is the reaper of all processes
 //! below it, so that a server cannot lose one by `setsid` and a second fork. Each process also inherits a mark in its environment, by which
-//! [`sweep`] finds what is left when the keeper itself was killed.
+//! [`sweep`] finds the processes of a server whose keeper was killed.
 //!
 //! [`Server`] is the launcher's side, [`keep`] the keeper's. [`state`] has the files by which commands find servers that outlive their launcher.
 

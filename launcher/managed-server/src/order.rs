@@ -38,7 +38,7 @@ pub struct ReplicaOrder {
 /// What the launcher asks of the keeper after its order. The end of the pipe means [`Request::End`], unless the server was let go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// End the server, and say what was left.
+    /// End the server, and report what it left.
     End,
     /// Go on without the launcher.
     LetGo,
@@ -51,7 +51,7 @@ pub(crate) enum Event {
     Started(Vec<Started>),
     /// A replica cannot be started; the others were ended.
     NotStarted {
-        /// Its number.
+        /// The number of the replica, from 0.
         replica: usize,
         /// Why, and what to do.
         message: String,
