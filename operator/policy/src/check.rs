@@ -80,6 +80,12 @@ pub fn check(
     if let Some(server) = &spec.target.server {
         check_server(limits, own_image, server, &mut all);
     }
+    if let (Some(most), Some(server)) = (limits.max_server_replicas, &effective.target.server)
+        && server.replicas > most
+    {
+        let rule = format!("at most {most} replicas of a server are allowed (limits.maxServerReplicas); lower it");
+        all.add("spec.target.server.replicas", server.replicas.to_string(), &rule);
+    }
     check_claims(limits, spec, effective, &mut all);
     check_hosts(limits, spec, resolved, workload, &mut all);
     if let Some(workload) = workload {

@@ -73,6 +73,8 @@ pub struct Limits {
     pub max_resources: Option<BTreeMap<String, AnyValue>>,
     /// The same of a replica of a server that is started for a run. Absent: `maxResources`.
     pub max_server_resources: Option<BTreeMap<String, AnyValue>>,
+    /// The most replicas of a server that is started for a run; from 1.
+    pub max_server_replicas: Option<u32>,
     /// The most attempts at once in a namespace; from 1. Further runs wait, the oldest first.
     pub max_concurrent_attempts: Option<u32>,
     /// Networks that launchers may not call beside those that are always blocked, and exceptions from both.
@@ -167,6 +169,7 @@ impl Limits {
             max_run_seconds,
             max_resources,
             max_server_resources,
+            max_server_replicas,
             max_concurrent_attempts,
             egress,
         } = newer.clone();
@@ -182,6 +185,7 @@ impl Limits {
         self.max_run_seconds = max_run_seconds.or(self.max_run_seconds);
         self.max_resources = max_resources.or(self.max_resources.take());
         self.max_server_resources = max_server_resources.or(self.max_server_resources.take());
+        self.max_server_replicas = max_server_replicas.or(self.max_server_replicas);
         self.max_concurrent_attempts = max_concurrent_attempts.or(self.max_concurrent_attempts);
         self.egress = egress.or(self.egress.take());
     }
@@ -210,6 +214,7 @@ impl Limits {
         for (name, count) in [
             ("maxConcurrency", self.max_concurrency),
             ("maxRunSeconds", self.max_run_seconds),
+            ("maxServerReplicas", self.max_server_replicas),
             ("maxConcurrentAttempts", self.max_concurrent_attempts),
         ] {
             if count == Some(0) {

@@ -234,6 +234,10 @@ storage: {none: {}}
     assert_refused(limits, server, &[&own[..], &of_launchers].concat());
     let more = format!("{limits}  maxServerResources: {{cpu: 64, nvidia.com/gpu: 8}}\n");
     assert_refused(&more, server, &own);
+    let few = format!("{more}  maxServerReplicas: 1\n");
+    let replicas = "spec.target.server.replicas: is 2; at most 1 replicas of a server are allowed (limits.maxServerReplicas); lower it";
+    assert_refused(&few, server, &[&own[..], &[replicas]].concat());
+    assert_refused(&few.replace("Replicas: 1", "Replicas: 2"), server, &own);
     let allowed = "
 target: {server: {engine: VLLM, image: registry.example/vllm, modelClaim: {claimName: data-llama}, resources: {limits: {memory: 4Gi}}}}
 storage: {none: {}}
@@ -248,7 +252,7 @@ storage: {none: {}}
 #[test]
 fn a_file_that_cannot_be_used_says_everything_that_is_wrong() {
     let wrong = "
-limits: {images: ['registry.example*', ''], maxRequestsPerSecond: 0, maxRunSeconds: 0, maxConcurrentAttempts: 0, maxResources: {cpu: lots}, maxServerResources: {memory: some}, labels: [a, a], egress: {blocked: [x]}}
+limits: {images: ['registry.example*', ''], maxRequestsPerSecond: 0, maxRunSeconds: 0, maxConcurrentAttempts: 0, maxServerReplicas: 0, maxResources: {cpu: lots}, maxServerResources: {memory: some}, labels: [a, a], egress: {blocked: [x]}}
 namespaces: [{limits: {claims: ['a b']}}]
 ";
     let found = Policy::parse(wrong).unwrap_err();
@@ -259,6 +263,7 @@ namespaces: [{limits: {claims: ['a b']}}]
         "limits.maxRequestsPerSecond: is 0; write a rate above 0",
         "limits.maxRunSeconds: is 0; write at least 1",
         "limits.maxConcurrentAttempts: is 0; write at least 1",
+        "limits.maxServerReplicas: is 0; write at least 1",
         "limits.maxResources.cpu: is \"lots\"; write a quantity",
         "limits.maxServerResources.memory: is \"some\"; write a quantity",
         "limits.egress.blocked[0]: is \"x\"",
