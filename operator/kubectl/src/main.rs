@@ -11,13 +11,14 @@ mod failure;
 mod follow;
 mod junit_file;
 mod run_file;
+mod server;
 mod table;
 mod time_limit;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use commands::{compare, doctor as doctor_command, gate, logs, rerun, results, run, wait};
+use commands::{compare, doctor as doctor_command, gate, logs, rerun, results, run, status, wait};
 use connection::ConnectionArgs;
 use failure::Failure;
 
@@ -44,6 +45,8 @@ enum Command {
     Wait(wait::WaitArgs),
     /// Print the verdict on a run that has ended; the exit code is that of the verdict
     Gate(gate::GateArgs),
+    /// Print where a run stands, with the server that was started for it
+    Status(status::StatusArgs),
     /// Print the log of a run's launcher
     Logs(logs::LogsArgs),
     /// Copy the results folder of a run to this machine
@@ -84,6 +87,7 @@ async fn execute(cli: Cli) -> Result<u8, Failure> {
         Command::Rerun(args) => rerun::run(&args, &connection.connect().await?).await,
         Command::Wait(args) => wait::run(&args, &connection.connect().await?).await,
         Command::Gate(args) => gate::run(&args, &connection.connect().await?).await,
+        Command::Status(args) => status::run(&args, &connection.connect().await?).await,
         Command::Logs(args) => logs::run(&args, &connection.connect().await?).await,
         Command::Doctor(args) => doctor_command::run(&args, &connection.connect().await?).await,
         Command::Compare(args) => Ok(compare::run(&args, connection).await),

@@ -7,7 +7,7 @@ use crds::{
 };
 use kube::ResourceExt as _;
 
-use crate::follow::message_of;
+use crate::{follow::message_of, server};
 
 /// A line below the header, and no other.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
@@ -31,6 +31,9 @@ pub(crate) fn text(run: &BenchmarkRun) -> String {
         let more =
             if status.objectives_truncated { "\nthere are more objectives; the results folder has all" } else { "" };
         parts.push(objectives(status) + more);
+    }
+    if let Some(found) = &status.server {
+        parts.push(server::text(found));
     }
     if let Some(folder) = folder(status) {
         parts.push(format!("results: {folder}"));

@@ -7,6 +7,7 @@ pub(crate) mod logs;
 pub(crate) mod rerun;
 pub(crate) mod results;
 pub(crate) mod run;
+pub(crate) mod status;
 pub(crate) mod wait;
 
 use std::path::{Path, PathBuf};

@@ -155,7 +155,7 @@ fn is_left_alone(run: &BenchmarkRun) -> bool {
 }
 
 /// Phase and message, as `kubectl describe` has them.
-fn described(run: &BenchmarkRun) -> String {
+pub(crate) fn described(run: &BenchmarkRun) -> String {
     let status = run.status.as_ref();
     let message = message_of(run);
     let Some(phase) = status.and_then(|it| it.phase) else {

@@ -52,6 +52,34 @@ async fn the_figures_of_the_status_are_printed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_managed_server_is_shown_while_it_starts_and_at_the_end() {
+    let server = Server::start().await;
+    let mut status = under_way("Preparing", "ServerStarting", "1 of 2 replicas are ready");
+    status["server"] =
+        json!({"name": "chat-1-server", "replicas": 2, "readyReplicas": 1, "startTime": "2026-01-01T00:00:00Z"});
+    server.store(created("chat"), status.clone());
+    let plugin = Plugin::new(&server);
+    let done = plugin.run(&["status", "chat"]).await;
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(
+        done.stdout,
+        "chat: Preparing/ServerStarting: 1 of 2 replicas are ready\n\n\
+         server chat-1-server: 1 of 2 replicas ready\n  started at 2026-01-01T00:00:00Z, not ready yet\n"
+    );
+    let mut over = ended("Error", "ServerFailed");
+    over["server"] = status["server"].clone();
+    over["server"]["goneTime"] = json!("2026-01-01T00:01:00Z");
+    over["server"]["lastFailure"] = json!("the server in pod s-0 ended with exit code 1");
+    server.set_status("chat", over);
+    for command in ["status", "wait"] {
+        let done = plugin.run(&[command, "chat"]).await;
+        let lines = "server chat-1-server: removed at 2026-01-01T00:01:00Z\n  started at 2026-01-01T00:00:00Z, never ready\n  \
+                     last failure: the server in pod s-0 ended with exit code 1\n";
+        assert!(done.stdout.contains(lines), "{command}: {}", done.stdout);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_has_not_ended_has_no_verdict() {
     let server = Server::start().await;
     server.store(created("chat"), under_way("Running", "Measuring", "it sends"));
