@@ -19,7 +19,7 @@ use commands::{
     show, sim, startup, submission, sut, validate,
 };
 #[cfg(target_os = "linux")]
-use commands::{bench, server};
+use commands::{bench, server, server_wrapper};
 use crds::wording::with_causes;
 use launcher::console::{self, PrintError};
 
@@ -47,6 +47,14 @@ enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     ServerKeeper,
+    /// Start the server of a run in its container, and keep its log for the launcher; pods of the operator start this command
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    ServerWrapper(server_wrapper::WrapperArgs),
+    /// Copy this program to a path, from which the container of a server starts it
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    InstallWrapper(server_wrapper::InstallArgs),
     /// Serve a simulated vLLM
     Sim(sim::SimArgs),
     /// Serve vLLM's LLM class, the engine without the server of its API; needs a Python that has vLLM
@@ -123,6 +131,10 @@ fn main() -> ExitCode {
         Command::Server(args) => server::run(args).map(status),
         #[cfg(target_os = "linux")]
         Command::ServerKeeper => Ok(managed_server::keep()),
+        #[cfg(target_os = "linux")]
+        Command::ServerWrapper(args) => Ok(server_wrapper::run(args)),
+        #[cfg(target_os = "linux")]
+        Command::InstallWrapper(args) => server_wrapper::install(&args).map(|()| 0),
         Command::Sut(args) => Ok(sut::run(&args)),
         Command::Compare(args) => Ok(compare::run(&args)),
         Command::Validate(args) => validate::run(&args),

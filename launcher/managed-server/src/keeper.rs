@@ -19,7 +19,7 @@ use tokio::{
 
 use crate::{
     MARK,
-    log::{self, Log},
+    log::{self, Log, Stream},
     order::{Ended, Event, Exit, Exited, LogEnd, Order, ReplicaEnd, ReplicaOrder, Request, Started},
     ports,
     processes::{OutOfMemory, Process},
@@ -197,7 +197,7 @@ impl Running {
         let (ended, log_ended) = oneshot::channel();
         let into = Arc::clone(&log);
         let body = move || {
-            log::read(reader, |part| into.lock().unwrap_or_else(PoisonError::into_inner).push(part));
+            log::read(reader, |part| into.lock().unwrap_or_else(PoisonError::into_inner).push(Stream::Out, part));
             let _ = ended.send(());
         };
         let pid = i32::try_from(child.id()).unwrap_or_default();
@@ -314,7 +314,7 @@ impl Replica {
 }
 
 /// Why a program cannot be started, and what to do.
-fn refusal(program: &str, error: &io::Error) -> String {
+pub(crate) fn refusal(program: &str, error: &io::Error) -> String {
     let shown = crds::wording::quoted(program);
     let path = PathBuf::from(program);
     match error.kind() {

@@ -5,6 +5,8 @@
 //! below it, so that a server cannot lose one by `setsid` and a second fork. Each process also inherits a mark in its environment, by which
 //! [`sweep`] finds the processes of a server whose keeper was killed.
 //!
+//! In a cluster an engine has a container of its own, whose first process is the [`wrapper`].
+//!
 //! [`Server`] is the launcher's side, [`keep`] the keeper's. [`state`] has the files by which commands find servers that outlive their launcher.
 
 #![cfg(target_os = "linux")]
@@ -19,6 +21,7 @@ mod redact;
 mod shared_memory;
 pub mod state;
 mod sweep;
+pub mod wrapper;
 
 pub use handle::{Server, StartError};
 pub use keeper::keep;

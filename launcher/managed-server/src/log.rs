@@ -28,14 +28,39 @@ struct Bounds {
     end: usize,
 }
 
+/// Where a part of a log came from. Lines of different streams are not mixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// Standard output, or both where a process writes them to one pipe.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// A line that has not ended yet.
+#[derive(Default)]
+struct Open {
+    /// What it has so far, up to its bound.
+    line: Vec<u8>,
+    /// Its bytes beyond the bound.
+    left_out: u64,
+}
+
+/// What there is of a log that is being written.
+pub(crate) struct SoFar {
+    /// Bytes of its file.
+    pub(crate) in_file: u64,
+    /// What follows them: the end of a log that is too long for its file.
+    pub(crate) rest: Vec<u8>,
+    /// What it lacks or hides.
+    pub(crate) about: LogEnd,
+}
+
 /// A log that is being written.
 pub(crate) struct Log {
     bounds: Bounds,
     file: Option<File>,
-    /// The line that has not ended yet, up to its bound.
-    line: Vec<u8>,
-    /// Bytes of that line beyond the bound.
-    line_left_out: u64,
+    open: [Open; 2],
     /// Bytes in the file.
     written: u64,
     /// Lines beyond what the file may hold.
@@ -56,8 +81,7 @@ impl Log {
         Ok(Log {
             bounds,
             file: Some(File::create(path)?),
-            line: Vec::new(),
-            line_left_out: 0,
+            open: [Open::default(), Open::default()],
             written: 0,
             end: VecDeque::new(),
             end_left_out: 0,
@@ -67,31 +91,33 @@ impl Log {
     }
 
     /// Takes what a process wrote. A file that cannot be written is given up, and the process is read on: it must never wait for us.
-    pub(crate) fn push(&mut self, mut bytes: &[u8]) {
+    pub(crate) fn push(&mut self, stream: Stream, mut bytes: &[u8]) {
         self.told.bytes += bytes.len() as u64;
         // A bar of progress ends its lines with a carriage return.
         while let Some(end) = bytes.iter().position(|it| *it == b'\n' || *it == b'\r') {
-            self.add(&bytes[..end]);
-            self.end_line(bytes[end]);
+            self.add(stream, &bytes[..end]);
+            self.end_line(stream, bytes[end]);
             bytes = &bytes[end + 1..];
         }
-        self.add(bytes);
+        self.add(stream, bytes);
     }
 
-    fn add(&mut self, part: &[u8]) {
-        let room = self.bounds.line.saturating_sub(self.line.len());
+    fn add(&mut self, stream: Stream, part: &[u8]) {
+        let open = &mut self.open[stream as usize];
+        let room = self.bounds.line.saturating_sub(open.line.len());
         let kept = part.len().min(room);
-        self.line.extend_from_slice(&part[..kept]);
-        self.line_left_out += (part.len() - kept) as u64;
+        open.line.extend_from_slice(&part[..kept]);
+        open.left_out += (part.len() - kept) as u64;
     }
 
-    fn end_line(&mut self, terminator: u8) {
-        let text = String::from_utf8_lossy(&self.line);
+    fn end_line(&mut self, stream: Stream, terminator: u8) {
+        let Open { line, left_out } = std::mem::take(&mut self.open[stream as usize]);
+        let text = String::from_utf8_lossy(&line);
         let clean = redact(&text);
-        let mut line = clean.as_bytes().to_vec();
         self.told.redacted_lines += u64::from(clean != text);
-        if self.line_left_out > 0 {
-            line.extend_from_slice(format!(" [{} bytes of this line left out]", self.line_left_out).as_bytes());
+        let mut line = clean.as_bytes().to_vec();
+        if left_out > 0 {
+            line.extend_from_slice(format!(" [{left_out} bytes of this line left out]").as_bytes());
         }
         let shown = String::from_utf8_lossy(&line).chars().take(LAST_LINE_CHARS).collect::<String>();
         let shown = crds::wording::one_line(shown.trim_end());
@@ -103,9 +129,7 @@ impl Log {
             self.last.push_back(shown);
         }
         line.push(terminator);
-        self.told.bytes_left_out += self.line_left_out;
-        self.line_left_out = 0;
-        self.line.clear();
+        self.told.bytes_left_out += left_out;
         self.keep(&line);
     }
 
@@ -132,27 +156,48 @@ impl Log {
     /// The last lines, without secrets.
     pub(crate) fn last_words(&self) -> Vec<String> {
         let mut words: Vec<String> = self.last.iter().cloned().collect();
-        let open = redact(&String::from_utf8_lossy(&self.line)).chars().take(LAST_LINE_CHARS).collect::<String>();
-        if !open.trim().is_empty() {
-            words.push(crds::wording::one_line(&open));
+        for open in &self.open {
+            let text = redact(&String::from_utf8_lossy(&open.line)).chars().take(LAST_LINE_CHARS).collect::<String>();
+            if !text.trim().is_empty() {
+                words.push(crds::wording::one_line(&text));
+            }
         }
         words
     }
 
+    /// What there is now, without lines that have not ended.
+    pub(crate) fn so_far(&self) -> SoFar {
+        let mut about = self.told.clone();
+        let mut rest = Vec::new();
+        if self.end_left_out > 0 {
+            about.bytes_left_out += self.end_left_out;
+            rest.extend_from_slice(left_out_here(self.end_left_out).as_bytes());
+        }
+        rest.extend(&self.end);
+        SoFar { in_file: self.written, rest, about }
+    }
+
     /// Writes the end of the log, and says what became of it.
     pub(crate) fn close(&mut self) -> LogEnd {
-        if !self.line.is_empty() || self.line_left_out > 0 {
-            self.end_line(b'\n');
+        for stream in [Stream::Out, Stream::Err] {
+            let open = &self.open[stream as usize];
+            if !open.line.is_empty() || open.left_out > 0 {
+                self.end_line(stream, b'\n');
+            }
         }
         if self.end_left_out > 0 {
             self.told.bytes_left_out += self.end_left_out;
-            self.write(format!("[{} bytes of the log left out here]\n", self.end_left_out).as_bytes());
+            self.write(left_out_here(self.end_left_out).as_bytes());
         }
         let end: Vec<u8> = std::mem::take(&mut self.end).into();
         self.end_left_out = 0;
         self.write(&end);
         self.told.clone()
     }
+}
+
+fn left_out_here(bytes: u64) -> String {
+    format!("[{bytes} bytes of the log left out here]\n")
 }
 
 /// Reads a pipe to its end. `take` gets each part.
@@ -178,7 +223,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("0.log");
         let mut log = Log::create(&path).unwrap();
-        parts.into_iter().for_each(|it| log.push(&it));
+        parts.into_iter().for_each(|it| log.push(Stream::Out, &it));
         let words = log.last_words();
         let end = log.close();
         (fs::read(path).unwrap(), end, words)
@@ -217,7 +262,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("0.log");
         let mut log = Log::within(Bounds { line: 100, start: 1000, end: 300 }, &path).unwrap();
-        (0..700_u64).for_each(|number| log.push(format!("{number:099}\n").as_bytes()));
+        (0..700_u64).for_each(|number| log.push(Stream::Out, format!("{number:099}\n").as_bytes()));
         let end = log.close();
         let text = fs::read_to_string(path).unwrap();
         let line = |number: u64| format!("{number:099}\n");
@@ -226,6 +271,28 @@ mod tests {
         let left_out = 687 * 100;
         assert_eq!(text, format!("{start}[{left_out} bytes of the log left out here]\n{kept_end}"));
         assert_eq!((end.bytes, end.bytes_left_out), (70_000, left_out));
+    }
+
+    #[test]
+    fn a_log_can_be_read_while_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("0.log");
+        let mut log = Log::within(Bounds { line: 100, start: 20, end: 10 }, &path).unwrap();
+        let read = |log: &Log| {
+            let SoFar { in_file, rest, about } = log.so_far();
+            let mut text = fs::read(&path).unwrap();
+            assert_eq!(text.len() as u64, in_file);
+            text.extend(rest);
+            (String::from_utf8(text).unwrap(), about.bytes_left_out)
+        };
+        log.push(Stream::Out, b"first li");
+        log.push(Stream::Err, b"other\n");
+        assert_eq!(read(&log), ("other\n".to_owned(), 0));
+        log.push(Stream::Out, b"ne\n");
+        assert_eq!(read(&log), ("other\nfirst line\n".to_owned(), 0));
+        log.push(Stream::Out, b"third line\nlast line\n");
+        let note = "[11 bytes of the log left out here]\n";
+        assert_eq!(read(&log), (format!("other\nfirst line\n{note}last line\n"), 11));
     }
 
     #[test]
@@ -243,8 +310,8 @@ mod tests {
             return;
         }
         let mut log = Log::create(full).unwrap();
-        log.push(b"one\n");
-        log.push(b"two\n");
+        log.push(Stream::Out, b"one\n");
+        log.push(Stream::Out, b"two\n");
         let end = log.close();
         assert!(end.error.unwrap().contains("the rest of the log is lost"));
         assert_eq!((end.bytes, log.last_words()), (8, vec!["one".to_owned(), "two".to_owned()]));

@@ -20,6 +20,8 @@ pub(crate) mod render;
 pub(crate) mod run;
 #[cfg(target_os = "linux")]
 pub(crate) mod server;
+#[cfg(target_os = "linux")]
+pub(crate) mod server_wrapper;
 pub(crate) mod show;
 pub(crate) mod sim;
 pub(crate) mod startup;

@@ -1,0 +1,220 @@
+//! [I/O] What is answered of an engine, over HTTP: `/log`, `/start`, `/traces` and `/traces/NAME`. Nothing can be changed by it.
+
+use std::{
+    convert::Infallible,
+    fs::File,
+    io::{self, Read},
+    net::{Ipv4Addr, Ipv6Addr},
+    path::Path,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    thread,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header::CONTENT_TYPE};
+use hyper::{
+    body::{Body, Frame, Incoming, SizeHint},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::TcpListener,
+    sync::{Semaphore, mpsc},
+};
+
+use super::{State, traces};
+use crate::log::SoFar;
+
+/// How many are answered at a time. Each may take a thread that reads a file.
+const AT_A_TIME: usize = 8;
+/// How long one may take with its request, and with all of it.
+const REQUEST: Duration = Duration::from_secs(10);
+const WHOLE: Duration = Duration::from_secs(1_800);
+/// Time to wait after a connection that could not be accepted.
+const RETRY: Duration = Duration::from_secs(1);
+/// How much of a file is read at a time, and how many such parts wait for a slow reader.
+const PART: usize = 64 << 10;
+const PARTS: usize = 4;
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const JSON: &str = "application/json";
+const BYTES: &str = "application/octet-stream";
+
+/// Answers on every address until the process ends. Call it on the runtime.
+///
+/// # Errors
+/// The port cannot be opened.
+pub(super) fn serve(port: u16, state: &Arc<State>) -> io::Result<()> {
+    // An IPv6 socket accepts IPv4 too. The machine may have only one of them.
+    let listener = std::net::TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
+        .or_else(|_| std::net::TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))?;
+    listener.set_nonblocking(true)?;
+    let listener = TcpListener::from_std(listener)?;
+    tokio::task::spawn(accept(listener, Arc::clone(state)));
+    Ok(())
+}
+
+async fn accept(listener: TcpListener, state: Arc<State>) {
+    let places = Arc::new(Semaphore::new(AT_A_TIME));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(RETRY).await;
+            continue;
+        };
+        let state = Arc::clone(&state);
+        let service = service_fn(move |request: Request<Incoming>| {
+            let response = answer(&state, request.method(), request.uri().path());
+            async move { Ok::<_, Infallible>(response) }
+        });
+        tokio::task::spawn(async move {
+            let served = http1::Builder::new()
+                .keep_alive(false)
+                .timer(TokioTimer::new())
+                .header_read_timeout(REQUEST)
+                .serve_connection(TokioIo::new(stream), service);
+            // Who goes early has what it wanted.
+            let _ = clock::limit(WHOLE, served).await;
+            drop(place);
+        });
+    }
+}
+
+fn answer(state: &State, method: &Method, path: &str) -> Response<Parts> {
+    if method != Method::GET {
+        return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered\n");
+    }
+    let found = match path {
+        "/log" => log(state),
+        "/start" => state.start().map(|it| json(&it)),
+        "/traces" => state.traces.as_deref().map(|it| json(&traces::list(it))),
+        path => path.strip_prefix("/traces/").and_then(|it| trace(state.traces.as_deref()?, &decoded(it)?)),
+    };
+    found.unwrap_or_else(|| text(StatusCode::NOT_FOUND, "it is not here; see /log, /start and /traces\n"))
+}
+
+fn log(state: &State) -> Option<Response<Parts>> {
+    let SoFar { in_file, rest, .. } = state.so_far()?;
+    let file = File::open(&state.path).ok()?;
+    // A file on a full disk is shorter than what was written to it.
+    let in_file = in_file.min(file.metadata().ok()?.len());
+    let length = in_file + rest.len() as u64;
+    Some(streamed(TEXT, file.take(in_file).chain(io::Cursor::new(rest)), length))
+}
+
+fn trace(folder: &Path, name: &str) -> Option<Response<Parts>> {
+    let (file, length) = traces::open(folder, name).ok()?;
+    Some(streamed(BYTES, file.take(length), length))
+}
+
+fn text(status: StatusCode, text: &'static str) -> Response<Parts> {
+    let mut response = response(TEXT, Parts::of(Bytes::from_static(text.as_bytes())));
+    *response.status_mut() = status;
+    response
+}
+
+fn json(value: &impl serde::Serialize) -> Response<Parts> {
+    response(JSON, Parts::of(serde_json::to_vec(value).unwrap_or_default().into()))
+}
+
+/// Reads on a thread of its own, at the pace of the reader.
+fn streamed(kind: &'static str, mut from: impl Read + Send + 'static, length: u64) -> Response<Parts> {
+    let (sender, parts) = mpsc::channel(PARTS);
+    let body = move || {
+        let mut left = length;
+        while left > 0 {
+            let mut part = vec![0; PART.min(usize::try_from(left).unwrap_or(PART))];
+            let part = match from.read(&mut part) {
+                // What ends too early is an error, by which the reader sees that it is not whole.
+                Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => {
+                    left -= count as u64;
+                    part.truncate(count);
+                    Ok(Bytes::from(part))
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => Err(error),
+            };
+            let ends = part.is_err();
+            if sender.blocking_send(part).is_err() || ends {
+                return;
+            }
+        }
+    };
+    // Without a thread the answer ends before its length.
+    let _ = thread::Builder::new().name("answer".into()).spawn(body);
+    response(kind, Parts { parts, left: length })
+}
+
+fn response(kind: &'static str, parts: Parts) -> Response<Parts> {
+    let mut response = Response::new(parts);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+/// A body in parts, whose length is known.
+struct Parts {
+    parts: mpsc::Receiver<io::Result<Bytes>>,
+    left: u64,
+}
+
+impl Parts {
+    fn of(bytes: Bytes) -> Parts {
+        let left = bytes.len() as u64;
+        let (sender, parts) = mpsc::channel(1);
+        // There is room for one.
+        let _ = sender.try_send(Ok(bytes));
+        Parts { parts, left }
+    }
+}
+
+impl Body for Parts {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let part = std::task::ready!(self.parts.poll_recv(context));
+        if let Some(Ok(part)) = &part {
+            self.left = self.left.saturating_sub(part.len() as u64);
+        }
+        Poll::Ready(part.map(|it| it.map(Frame::data)))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}
+
+/// A path in which `%` and two hexadecimal digits stand for a byte; `None`: it is none.
+fn decoded(path: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        let value = digit()? << 4 | digit()?;
+        bytes.push(u8::try_from(value).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_may_have_any_characters() {
+        assert_eq!(decoded("a/b%20c%2Fd.json").as_deref(), Some("a/b c/d.json"));
+        assert_eq!(decoded("%e2%82%ac").as_deref(), Some("€"));
+        for wrong in ["%", "%2", "%zz", "%ff"] {
+            assert_eq!(decoded(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The wrapper around real processes: how it ends, what it passes on, and what it answers meanwhile.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    env, fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command, Output, Stdio},
+    thread,
+    time::Duration,
+};
+
+use managed_server::{choose, wrapper::WrappedStart};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// How long a test waits for what must come.
+const SOON: Duration = Duration::from_secs(60);
+
+struct Wrapped {
+    folder: TempDir,
+    process: Child,
+    out: BufReader<ChildStdout>,
+    port: u16,
+}
+
+fn program() -> PathBuf {
+    let tests = env::current_exe().unwrap();
+    tests.ancestors().nth(2).unwrap().join("examples/wrapper")
+}
+
+fn wrapper(folder: &Path, port: u16, ready: u16, command: &[&str]) -> Command {
+    let mut wrapper = Command::new(program());
+    wrapper.args([port.to_string(), folder.join("0.log").display().to_string()]);
+    wrapper.args([folder.join("traces").display().to_string(), ready.to_string()]);
+    wrapper.args(command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    wrapper
+}
+
+/// Runs a command to its end.
+fn run(command: &[&str]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let port = choose(None, 1).unwrap()[0];
+    wrapper(folder.path(), port, 0, command).output().unwrap()
+}
+
+impl Wrapped {
+    /// Starts a script, which prints a first line when it is as far as the test needs it.
+    fn start(script: &str, ready: u16) -> Wrapped {
+        let folder = tempfile::tempdir().unwrap();
+        let port = choose(None, 1).unwrap()[0];
+        let mut process = wrapper(folder.path(), port, ready, &["sh", "-c", script]).spawn().unwrap();
+        let out = BufReader::new(process.stdout.take().unwrap());
+        Wrapped { folder, process, out, port }
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.out.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    /// Status and body of an answer.
+    fn ask(&self, request: &str) -> (u16, Vec<u8>) {
+        let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).unwrap();
+        write!(socket, "{request} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).unwrap();
+        let end = answer.windows(4).position(|it| it == b"\r\n\r\n").unwrap();
+        let head = String::from_utf8(answer[..end].to_vec()).unwrap();
+        let body = answer[end + 4..].to_vec();
+        let length = format!("content-length: {}", body.len());
+        assert!(head.to_lowercase().contains(&length), "{head:?} does not have {length}");
+        (head[9..12].parse().unwrap(), body)
+    }
+
+    fn get(&self, path: &str) -> String {
+        let (status, body) = self.ask(&format!("GET {path}"));
+        assert_eq!(status, 200, "{path}");
+        String::from_utf8(body).unwrap()
+    }
+
+    fn started(&self) -> WrappedStart {
+        serde_json::from_str(&self.get("/start")).unwrap()
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(i32::try_from(self.process.id()).unwrap()).unwrap(), signal).unwrap();
+    }
+
+    /// Its exit status, and what is left of its output.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut rest = String::new();
+        self.out.read_to_string(&mut rest).unwrap();
+        (self.process.wait().unwrap().code(), rest)
+    }
+}
+
+impl Drop for Wrapped {
+    fn drop(&mut self) {
+        // One that a failed test left.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn wait_until(what: &str, is_true: impl Fn() -> bool) {
+    const EVERY: Duration = Duration::from_millis(20);
+    for _ in 0..SOON.as_millis() / EVERY.as_millis() {
+        if is_true() {
+            return;
+        }
+        thread::sleep(EVERY);
+    }
+    panic!("in vain: {what}");
+}
+
+fn is_there(pid: &str) -> bool {
+    // A process that nobody has asked for is a zombie, with a state Z behind the name in parentheses.
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|it| !it.contains(") Z"))
+}
+
+#[test]
+fn output_and_exit_status_are_those_of_the_engine() {
+    let script = "printf 'to stdout\\nwithout end'; printf 'to stderr\\n' >&2; exit 37";
+    let done = run(&["sh", "-c", script]);
+    assert_eq!(done.status.code(), Some(37));
+    assert_eq!(String::from_utf8_lossy(&done.stdout), "to stdout\nwithout end");
+    assert_eq!(String::from_utf8_lossy(&done.stderr), "to stderr\n");
+    assert_eq!(run(&["true"]).status.code(), Some(0));
+}
+
+#[test]
+fn an_engine_that_a_signal_ends_has_its_number_in_the_exit_status() {
+    for (signal, status) in [("KILL", 137), ("SEGV", 139), ("TERM", 143)] {
+        assert_eq!(run(&["sh", "-c", &format!("kill -{signal} $$")]).status.code(), Some(status), "{signal}");
+    }
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_named() {
+    let missing = run(&["/no/such/engine", "serve"]);
+    assert_eq!(missing.status.code(), Some(127));
+    let said = String::from_utf8_lossy(&missing.stderr).into_owned();
+    assert!(said.contains("the program \"/no/such/engine\" does not exist"), "{said}");
+    let refused = run(&["/etc/hostname"]);
+    assert_eq!(refused.status.code(), Some(126));
+}
+
+#[test]
+fn large_output_arrives_whole() {
+    let done = run(&["sh", "-c", "head -c 3000000 /dev/zero; head -c 2000000 /dev/zero >&2"]);
+    assert_eq!((done.stdout.len(), done.stderr.len(), done.status.code()), (3_000_000, 2_000_000, Some(0)));
+}
+
+#[test]
+fn signals_reach_the_engine_and_its_children() {
+    let script = "trap 'wait; echo engine; exit 5' TERM; (trap 'echo child; exit' TERM; echo there; while :; do sleep 0.05; done) & wait; wait";
+    let mut wrapped = Wrapped::start(script, 0);
+    assert_eq!(wrapped.line(), "there");
+    wrapped.signal(Signal::TERM);
+    let (status, rest) = wrapped.end();
+    assert_eq!((status, rest.as_str()), (Some(5), "child\nengine\n"));
+}
+
+#[test]
+fn an_orphan_is_asked_for_and_one_that_holds_the_output_open_is_not_waited_for() {
+    let mut wrapped = Wrapped::start("trap 'exit 4' TERM; sh -c 'sleep 0.2 & echo $!'; sleep 600 & echo $!; wait", 0);
+    let (orphan, holder) = (wrapped.line(), wrapped.line());
+    wait_until("the orphan is gone, and no zombie", || !Path::new(&format!("/proc/{orphan}")).exists());
+    // Only the engine ends.
+    let engine = wrapped.started().pid;
+    kill_process(Pid::from_raw(engine).unwrap(), Signal::TERM).unwrap();
+    assert_eq!(wrapped.process.wait().unwrap().code(), Some(4));
+    assert!(is_there(&holder));
+    kill_process(Pid::from_raw(holder.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+}
+
+#[test]
+fn the_log_is_answered_while_the_engine_runs_and_without_secrets() {
+    let secret = "hf_abcdefghijklmnopqrstuv";
+    let script = format!("echo token {secret}; echo on stderr >&2; printf 'not ended'; echo >&2; sleep 600");
+    let mut wrapped = Wrapped::start(&script, 0);
+    assert_eq!(wrapped.line(), format!("token {secret}"), "what is passed on is unchanged");
+    wait_until("both lines", || wrapped.get("/log").contains("on stderr\n"));
+    let log = wrapped.get("/log");
+    assert!(log.contains("token <redacted>\n") && !log.contains(secret) && !log.contains("not ended"), "{log}");
+    let started = wrapped.started();
+    assert_eq!(started.log.redacted_lines, 1);
+    assert!(started.started <= started.now && started.ready.is_none() && !started.host.is_empty(), "{started:?}");
+    assert!(is_there(&started.pid.to_string()));
+    assert_eq!(wrapped.ask("POST /log").0, 405);
+    for path in ["/", "/logs", "/traces/", "/log/../start"] {
+        assert_eq!(wrapped.ask(&format!("GET {path}")).0, 404, "{path}");
+    }
+    wrapped.signal(Signal::TERM);
+}
+
+#[test]
+fn a_log_of_many_parts_is_answered_whole() {
+    let mut wrapped = Wrapped::start("seq 1 200000; echo the end >&2; sleep 600", 0);
+    for _ in 0..200_000 {
+        wrapped.line();
+    }
+    wait_until("its end", || wrapped.get("/log").contains("the end\n"));
+    let log = wrapped.get("/log");
+    let lines: Vec<&str> = log.lines().filter(|it| *it != "the end").collect();
+    assert!(lines.iter().zip(1_u32..).all(|(line, number)| *line == number.to_string()) && lines.len() == 200_000);
+    wrapped.signal(Signal::TERM);
+}
+
+#[test]
+fn it_is_seen_when_the_engine_is_ready() {
+    let engine = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = engine.local_addr().unwrap().port();
+    let mut wrapped = Wrapped::start("echo there; sleep 600", port);
+    assert_eq!(wrapped.line(), "there");
+    let mut answers = ["503 Service Unavailable", "200 OK"].into_iter();
+    thread::spawn(move || {
+        for answer in &mut answers {
+            let (socket, _) = engine.accept().unwrap();
+            let mut socket = BufReader::new(socket);
+            let mut line = String::new();
+            socket.read_line(&mut line).unwrap();
+            assert_eq!(line, "GET /health HTTP/1.1\r\n");
+            write!(socket.get_mut(), "HTTP/1.1 {answer}\r\ncontent-length: 0\r\n\r\n").unwrap();
+        }
+    });
+    wait_until("it is ready", || wrapped.started().ready.is_some());
+    let started = wrapped.started();
+    assert!(started.ready.unwrap() >= started.started, "{started:?}");
+    wrapped.signal(Signal::TERM);
+}
+
+#[test]
+fn traces_are_listed_and_answered_and_nothing_else_is() {
+    let mut wrapped = Wrapped::start("echo there; sleep 600", 0);
+    assert_eq!(wrapped.line(), "there");
+    assert_eq!(wrapped.get("/traces"), "[]");
+    let traces = wrapped.folder.path().join("traces");
+    fs::create_dir_all(traces.join("host 1")).unwrap();
+    fs::write(traces.join("a.pt.trace.json.gz"), b"abc").unwrap();
+    fs::write(traces.join("host 1/b%c.json"), vec![7; 300_000]).unwrap();
+    fs::write(wrapped.folder.path().join("secret"), b"s").unwrap();
+    symlink(wrapped.folder.path().join("secret"), traces.join("link")).unwrap();
+    symlink(wrapped.folder.path(), traces.join("folder")).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, traces.join("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let listed: Value = serde_json::from_str(&wrapped.get("/traces")).unwrap();
+    let expected = json!([{"name": "a.pt.trace.json.gz", "bytes": 3}, {"name": "host 1/b%c.json", "bytes": 300_000}]);
+    assert_eq!(listed, expected);
+    assert_eq!(wrapped.get("/traces/a.pt.trace.json.gz"), "abc");
+    assert_eq!(wrapped.ask("GET /traces/host%201/b%25c.json"), (200, vec![7; 300_000]));
+    for name in
+        ["link", "folder/secret", "pipe", "../secret", "%2e%2e/secret", "..%2Fsecret", "/etc/passwd", "host 1", "%00"]
+    {
+        assert_eq!(wrapped.ask(&format!("GET /traces/{}", name.replace(' ', "%20"))).0, 404, "{name}");
+    }
+    wrapped.signal(Signal::TERM);
+}
+
+#[test]
+fn a_port_that_is_taken_and_a_log_that_cannot_be_written_do_not_stop_the_engine() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let done = wrapper(&folder.path().join("missing"), port, 0, &["sh", "-c", "echo hello; exit 3"]).output().unwrap();
+    assert_eq!((done.status.code(), done.stdout.as_slice()), (Some(3), b"hello\n".as_slice()));
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(said.contains("is not kept") && said.contains(&format!("port {port}")), "{said}");
+}
