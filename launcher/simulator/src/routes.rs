@@ -13,6 +13,7 @@ use super::api::{Dialect, Endpoint};
 use super::chunks::{self, Identity};
 use super::error::ApiError;
 use super::faults::FaultKind;
+use super::options::SimOptions;
 use super::request::{self, GenerationRequest};
 use super::server::Simulator;
 use super::stream::{Body, ChoiceStream, EventStream, Events, PromptBlocks};
@@ -53,9 +54,32 @@ enum Route {
     StopProfile,
 }
 
+/// Every path that a server may have, with the methods that it takes.
+const PATHS: [(&str, &str); 14] = [
+    ("/load", "GET"),
+    ("/version", "GET"),
+    ("/health", "GET"),
+    ("/metrics", "GET"),
+    ("/tokenize", "POST"),
+    ("/detokenize", "POST"),
+    ("/v1/models", "GET"),
+    ("/ping", "GET, POST"),
+    ("/v1/chat/completions", "POST"),
+    ("/v1/responses", "POST"),
+    ("/v1/completions", "POST"),
+    ("/v1/messages", "POST"),
+    ("/start_profile", "POST"),
+    ("/stop_profile", "POST"),
+];
+
+/// The paths that a server of these options has.
+pub(super) fn listed(options: &SimOptions) -> impl Iterator<Item = (&'static str, &'static str)> {
+    PATHS.into_iter().filter(|(path, _)| Route::from_path(path, options).is_some())
+}
+
 impl Route {
-    /// `profiled`: whether the server has a profiler.
-    fn from_path(path: &str, profiled: bool) -> Option<Self> {
+    fn from_path(path: &str, options: &SimOptions) -> Option<Self> {
+        let profiled = options.profiler_dir.is_some();
         Some(match path {
             "/v1/chat/completions" => Route::Generate(Endpoint::Chat, Dialect::OpenAi),
             "/v1/completions" => Route::Generate(Endpoint::Completions, Dialect::OpenAi),
@@ -97,7 +121,7 @@ impl Simulator {
             self.stopped().await;
             return refusal(&ApiError::fault(StatusCode::SERVICE_UNAVAILABLE));
         }
-        let Some(route) = Route::from_path(request.uri().path(), self.options.profiler_dir.is_some()) else {
+        let Some(route) = Route::from_path(request.uri().path(), &self.options) else {
             return response(StatusCode::NOT_FOUND, JSON, Body::whole(r#"{"detail":"Not Found"}"#));
         };
         let is_ping = request.uri().path() == "/ping" && request.method() == Method::POST;

@@ -7,15 +7,20 @@ use std::{
     time::Duration,
 };
 
-use clap::Args;
-use crds::units::{Seed, Span};
+use clap::{Args, ValueEnum};
+use clock::Clock;
+use crds::{
+    benchmark_run::SimulatorPreset,
+    units::{Seed, Span},
+};
+use jiff::tz::TimeZone;
 use launcher::console;
 use simulator::{
-    OptionError, SimOptions, Simulator,
+    LogForm, LogRelease, OptionError, ServerLog, SimOptions, Simulator, StartTimes,
     faults::{Fault, FaultKind},
 };
 use tokio::{
-    net::TcpListener,
+    net::TcpSocket,
     signal::unix::{SignalKind, signal},
 };
 use tracing::{info, warn};
@@ -24,6 +29,10 @@ use super::preset::PresetArg;
 
 /// The error number of a process that has too many open files.
 const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
+/// Connections that wait to be accepted, as tokio's own listeners have it.
+const BACKLOG: u32 = 1024;
+/// The variable by which vLLM takes the level of its log.
+const LOG_LEVEL: &str = "VLLM_LOGGING_LEVEL";
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SimError {
@@ -33,6 +42,20 @@ pub(crate) enum SimError {
     Listen { address: SocketAddr, source: io::Error },
     #[error("cannot start an event loop; raise the limit of open files (ulimit -n), or give it more memory")]
     Runtime(#[source] io::Error),
+}
+
+/// The texts of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum StartupLogArg {
+    /// No log of the start.
+    None,
+    /// Those of vLLM 0.16.
+    #[value(name = "vllm-0.16")]
+    Vllm016,
+    /// Those of vLLM 0.32.
+    #[default]
+    #[value(name = "vllm-0.32")]
+    Vllm032,
 }
 
 /// The arguments of `benchwright sim`. An argument that is left out has the value of the preset.
@@ -114,6 +137,22 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     mean_output_tokens: Option<u32>,
 
+    /// How long the load of the model takes, such as 30s. The port is closed until the server has started. Nothing is loaded.
+    #[arg(long, value_name = "DURATION")]
+    load_time: Option<Span>,
+
+    /// How long the compilation takes; with the preset tiny the warm-up of a CPU.
+    #[arg(long, value_name = "DURATION")]
+    compile_time: Option<Span>,
+
+    /// How long the capture of CUDA graphs takes.
+    #[arg(long, value_name = "DURATION")]
+    graph_capture_time: Option<Span>,
+
+    /// The texts in which the log on stderr tells the start. VLLM_LOGGING_LEVEL=DEBUG adds the lines of that level.
+    #[arg(long, value_enum, value_name = "RELEASE", default_value_t)]
+    startup_log: StartupLogArg,
+
     /// The folder for the traces of `/start_profile` and `/stop_profile`. Without it these paths are not there, as in vLLM.
     #[arg(long, value_name = "DIR")]
     profiler_dir: Option<PathBuf>,
@@ -180,6 +219,42 @@ impl SimArgs {
         Ok(options)
     }
 
+    fn on_cpu(&self) -> bool {
+        SimulatorPreset::from(self.preset) == SimulatorPreset::Tiny
+    }
+
+    fn times(&self) -> Result<StartTimes, OptionError> {
+        let length = |it: Option<Span>| it.map_or(Duration::ZERO, |it| it.0);
+        let times = StartTimes {
+            load: length(self.load_time),
+            compile: length(self.compile_time),
+            graph_capture: length(self.graph_capture_time),
+        };
+        if self.on_cpu() && !times.graph_capture.is_zero() {
+            let found = self.graph_capture_time.unwrap_or_default().to_string();
+            let wanted = "left out with the preset tiny, a CPU, which captures no graphs";
+            return Err(OptionError { option: "graph-capture-time", found, wanted });
+        }
+        Ok(times)
+    }
+
+    /// The log of this process.
+    fn log(&self) -> ServerLog {
+        let release = match self.startup_log {
+            StartupLogArg::Vllm016 => LogRelease::V0_16,
+            StartupLogArg::None | StartupLogArg::Vllm032 => LogRelease::V0_32,
+        };
+        let debug = std::env::var(LOG_LEVEL).is_ok_and(|it| it.eq_ignore_ascii_case("debug"));
+        let form = LogForm { release, on_cpu: self.on_cpu(), debug };
+        let is_written = self.startup_log != StartupLogArg::None;
+        let write = move |line: &str| {
+            if is_written {
+                console::say(line);
+            }
+        };
+        ServerLog::new(form, Clock::start(), clock::now().to_zoned(TimeZone::system()), write)
+    }
+
     fn fault(&self) -> Option<Fault> {
         let kind = (self.fail_status.map(FaultKind::Status))
             .or(self.break_after_tokens.map(FaultKind::BreakAfter))
@@ -193,7 +268,7 @@ impl SimArgs {
 ///
 /// The threads share the connections between them, and one simulated engine: one batch, one cache, one set of metrics.
 pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
-    let options = args.options()?;
+    let (options, times) = (args.options()?, args.times()?);
     let mut builder = match args.threads {
         1 => tokio::runtime::Builder::new_current_thread(),
         threads => {
@@ -212,8 +287,16 @@ pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
             Some(EMFILE) => SimError::Runtime(source),
             _ => SimError::Listen { address, source },
         };
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let socket = bound(address).map_err(failed)?;
+        let address = socket.local_addr().map_err(failed)?;
+        let log = args.log();
+        // As in vLLM, connections are refused until the server has started.
+        tokio::select! {
+            () = log.start(&options, &times, address) => {}
+            _ = terminate.recv() => return Ok(()),
+            _ = interrupt.recv() => return Ok(()),
+        }
+        let listener = socket.listen(BACKLOG).map_err(failed)?;
         // The server works without a reader of its stdout.
         if let Err(error) = console::print(format!("{} is served at http://{address}\n", options.model)) {
             warn!(%error, %address, "the address was not printed");
@@ -225,6 +308,15 @@ pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
         Simulator::new(options).serve(listener, shutdown).await;
         Ok(())
     })
+}
+
+/// A socket with this address, which does not listen yet.
+fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // Otherwise the port of a server that has just ended is in use.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
 }
 
 #[cfg(test)]
@@ -285,6 +377,20 @@ mod tests {
         assert!(parse("--fail-status 200").unwrap_err().contains("400..=599"));
         assert!(parse("--fail-ratio 0.5").unwrap_err().contains("required"));
         assert!(parse("--hang --fail-ratio 1.5").unwrap_err().contains("fail-ratio is 1.5"));
+    }
+
+    #[test]
+    fn a_start_takes_no_time_unless_it_is_asked_to() {
+        let times = |line: &str| {
+            let words = std::iter::once("sim").chain(line.split_whitespace());
+            Cli::try_parse_from(words).unwrap().sim.times().map_err(|error| error.to_string())
+        };
+        assert_eq!(times(""), Ok(StartTimes::default()));
+        let seconds = Duration::from_secs;
+        let expected = StartTimes { load: seconds(30), compile: seconds(20), graph_capture: seconds(5) };
+        assert_eq!(times("--load-time 30s --compile-time 20s --graph-capture-time 5s"), Ok(expected));
+        let error = times("--preset tiny --graph-capture-time 5s").unwrap_err();
+        assert!(error.starts_with("graph-capture-time is 5s; it must be left out with the preset tiny"), "{error}");
     }
 
     #[test]

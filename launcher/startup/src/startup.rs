@@ -217,10 +217,10 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Startup {
-    /// The memory of the model divided by the time of its load, in GiB/s.
+    /// The memory of the model divided by the time of its load, in GiB/s. `None`: one of them is not known, or zero.
     pub fn transfer_rate(&self) -> Option<f64> {
         let (size, seconds) = (self.figures.get(&Figure::ModelSizeGib)?, self.figures.get(&Figure::ModelLoadSeconds)?);
-        (*seconds > 0.0).then(|| size / seconds)
+        (*seconds > 0.0 && *size > 0.0).then(|| size / seconds)
     }
 
     pub fn step(&self, name: StepName) -> Option<&Step> {

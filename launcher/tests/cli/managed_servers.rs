@@ -75,6 +75,8 @@ fn a_server_is_started_for_the_run_and_nothing_of_it_is_left() {
     assert!(log.contains(replica["url"].as_str().unwrap()), "{log}");
     let page = fs::read_to_string(folder.path("results/latest/report.md")).unwrap();
     assert!(page.contains("## Managed server") && page.contains("no process, port or shared memory of it was left"));
+    let start = &report["startups"][0]["startup"];
+    assert_eq!((&start["outcome"], &start["version"]), (&"ready".into(), &"0.32.0+simulator".into()), "{start}");
     let metrics = report["serverMetrics"]["endpoints"].to_string();
     assert!(metrics.contains(replica["url"].as_str().unwrap()), "its own metrics are read: {metrics}");
     assert_eq!(folder.servers(), Vec::<String>::new());
@@ -268,6 +270,29 @@ fn a_series_has_one_server() {
     assert_eq!(first["replicas"][0]["pid"], last["replicas"][0]["pid"]);
     assert!(first["end"].is_null() && last["end"].is_object(), "{first} {last}");
     assert_eq!(folder.servers(), Vec::<String>::new());
+}
+
+#[test]
+fn the_steps_of_the_simulator_s_start_are_in_the_report_and_in_its_log() {
+    let folder = Folder::new();
+    let start = "args: [--preset, instant, --load-time, 300ms, --compile-time, 200ms, --startup-log, vllm-0.16]";
+    let server = format!("engine: Simulator, model: org/m, {start}, env: {{VLLM_LOGGING_LEVEL: DEBUG}}");
+    let spec = format!("target: {{server: {{{server}}}}}, harness: nop, profile: {{inline: '{{}}'}}");
+    folder.write("run.yaml", &format!("{HEAD}spec: {{{spec}}}\n"));
+    let (code, out, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let startup = &folder.report()["startups"][0]["startup"];
+    assert_eq!((&startup["version"], &startup["model"]), (&"0.16.0+simulator".into(), &"org/m".into()), "{startup}");
+    // The simulator measures what it waits, which is at least what was asked for.
+    let at_least = |name: &str, seconds: f64| startup["figures"][name].as_f64().is_some_and(|it| it >= seconds);
+    assert!(at_least("weightsLoadSeconds", 0.3) && at_least("torchCompileSeconds", 0.2), "{startup}");
+    let steps: Vec<&str> = startup["steps"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
+    for step in ["Detect Platform", "Model Loading", "Pytorch Compilation", "API Server Starts"] {
+        assert!(steps.contains(&step), "no {step} in {steps:?}");
+    }
+    let (code, out, err) = folder.run(&["startup", "results/latest/server/0.log"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("vLLM 0.16.0+simulator") && out.contains("Model Loading"), "{out}");
 }
 
 /// A stand-in for `vllm serve`, which prints the log of a real start, and is then the simulated server.
