@@ -4,8 +4,9 @@
 use std::{fmt::Write as _, io};
 
 use crds::wording::one_line;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use startup::{Figure, Outcome, Server, SleepWakeKind, Startup, StepName, Unit};
+use startup::{Figure, Outcome, Server, SleepWake, SleepWakeKind, Startup, StepName, Unit};
 
 use crate::{
     markdown::cell,
@@ -27,6 +28,36 @@ pub struct ServerStart {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_ready_seconds: Option<f64>,
     pub startup: Startup,
+    /// Sleeps and wakes that the run asked for after its request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sleep_cycles: Vec<SleepCycle>,
+}
+
+/// A sleep of a server and the wake after it, on the launcher's clock. What did not come about is absent, and the remark says why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SleepCycle {
+    /// The level of vLLM's sleep mode: 1 or 2.
+    pub level: u8,
+    /// When the sleep was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Timestamp>,
+    /// From then until the server said that it sleeps, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep_seconds: Option<f64>,
+    /// From the first request to wake up until the server said that it is awake, in seconds; with the load of the weights after a sleep of
+    /// level 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wake_seconds: Option<f64>,
+    /// The part of it in which the weights were loaded, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reload_seconds: Option<f64>,
+    /// The first request of one token after the wake, from its sending until its answer was there, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_request_seconds: Option<f64>,
+    /// Why it was not measured whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
 }
 
 /// A column: the starts that it holds, of which there is one at least.
@@ -42,6 +73,8 @@ pub struct Start<'a> {
     pub startup: &'a Startup,
     /// As in [`ServerStart`].
     pub observed_ready_seconds: Option<f64>,
+    /// As in [`ServerStart`].
+    pub sleep_cycles: &'a [SleepCycle],
 }
 
 /// A row: its name, and a cell for each column.
@@ -68,12 +101,28 @@ pub const RESULT_FILE_NAME: &str = "result.yaml";
 /// It cannot be written as YAML, which is a defect of this program.
 pub fn result_yaml(starts: &[ServerStart]) -> io::Result<String> {
     let names: Vec<String> = starts.iter().map(|it| format!("server {}", it.server)).collect();
-    let server = |(start, name)| -> Server<'_> {
-        let (start, name): (&ServerStart, &String) = (start, name);
-        Server { name, image: None, pod_start_seconds: start.observed_ready_seconds, startup: &start.startup }
+    let startups: Vec<Startup> = starts.iter().map(ServerStart::with_sleeps).collect();
+    let server = |((start, startup), name)| -> Server<'_> {
+        let (start, startup, name): (&ServerStart, &Startup, &String) = (start, startup, name);
+        Server { name, image: None, pod_start_seconds: start.observed_ready_seconds, startup }
     };
-    let servers: Vec<Server<'_>> = starts.iter().zip(&names).map(server).collect();
+    let servers: Vec<Server<'_>> = starts.iter().zip(&startups).zip(&names).map(server).collect();
     serde_saphyr::to_string(&startup::result(&servers)).map_err(io::Error::other)
+}
+
+impl ServerStart {
+    /// What its log says, with the sleeps and wakes that the run measured, where the log has none.
+    fn with_sleeps(&self) -> Startup {
+        let mut startup = self.startup.clone();
+        if startup.sleep_wake.is_empty() {
+            let change = |kind, at, seconds| SleepWake { kind, at, seconds, freed_gib: None, in_use_gib: None };
+            for it in &self.sleep_cycles {
+                startup.sleep_wake.extend(it.sleep_seconds.map(|took| change(SleepWakeKind::Sleep, it.asked, took)));
+                startup.sleep_wake.extend(it.wake_seconds.map(|took| change(SleepWakeKind::Wake, None, took)));
+            }
+        }
+        startup
+    }
 }
 
 /// A column for each server of a run.
@@ -82,7 +131,11 @@ pub fn columns(starts: &[ServerStart]) -> Vec<Column<'_>> {
         .iter()
         .map(|it| Column {
             name: format!("server {}", it.server),
-            starts: vec![Start { startup: &it.startup, observed_ready_seconds: it.observed_ready_seconds }],
+            starts: vec![Start {
+                startup: &it.startup,
+                observed_ready_seconds: it.observed_ready_seconds,
+                sleep_cycles: &it.sleep_cycles,
+            }],
         })
         .collect()
 }
@@ -129,9 +182,9 @@ pub fn rows(columns: &[Column<'_>]) -> Vec<Row> {
     texts("load format", &|it| it.load_format.clone());
     let name = |it: &Part| if it.is_nested { format!("- {}", it.name) } else { it.name.clone() };
     rows.extend(parts(columns).into_iter().map(|it| (name(&it), it.texts)));
-    let mut numbers = |name: String, unit: Unit, of: &dyn Fn(&Startup) -> Option<f64>| {
+    let mut numbers = |name: String, unit: Unit, of: &dyn Fn(&Start<'_>) -> Option<f64>| {
         let cell = |it: &Column<'_>| {
-            let found: Vec<f64> = it.starts.iter().filter_map(|it| of(it.startup)).collect();
+            let found: Vec<f64> = it.starts.iter().filter_map(of).collect();
             spread(&found, it.starts.len(), unit)
         };
         let cells: Vec<String> = columns.iter().map(cell).collect();
@@ -140,15 +193,29 @@ pub fn rows(columns: &[Column<'_>]) -> Vec<Row> {
         }
     };
     for figure in Figure::ALL {
-        numbers(format!("printed: {}", figure.name()), figure.unit(), &|it| it.figures.get(&figure).copied());
+        numbers(format!("printed: {}", figure.name()), figure.unit(), &|it| it.startup.figures.get(&figure).copied());
     }
-    numbers("load rate, GiB/s".to_owned(), Unit::Tokens, &Startup::transfer_rate);
+    numbers("load rate, GiB/s".to_owned(), Unit::Tokens, &|it| it.startup.transfer_rate());
     for kind in [SleepWakeKind::Sleep, SleepWakeKind::Wake] {
-        let of = |it: &Startup| {
-            let found: Vec<f64> = it.sleep_wake.iter().filter(|it| it.kind == kind).map(|it| it.seconds).collect();
+        let of = |it: &Start<'_>| {
+            let found: Vec<f64> =
+                it.startup.sleep_wake.iter().filter(|it| it.kind == kind).map(|it| it.seconds).collect();
             mean(&found)
         };
         numbers(format!("printed: {}", kind.name()), Unit::Seconds, &of);
+    }
+    type Measured = fn(&SleepCycle) -> Option<f64>;
+    let measured: [(&str, Measured); 4] = [
+        ("sleep", |it| it.sleep_seconds),
+        ("wake", |it| it.wake_seconds),
+        ("reload in the wake", |it| it.reload_seconds),
+        ("first request then", |it| it.first_request_seconds),
+    ];
+    for level in [1, 2] {
+        for (name, of) in measured {
+            let of = |it: &Start<'_>| it.sleep_cycles.iter().find(|it| it.level == level).and_then(of);
+            numbers(format!("level {level}: {name}"), Unit::Seconds, &of);
+        }
     }
     rows
 }
@@ -157,7 +224,7 @@ pub fn rows(columns: &[Column<'_>]) -> Vec<Row> {
 pub fn notes(columns: &[Column<'_>]) -> Vec<String> {
     let mut notes = Vec::new();
     for column in columns {
-        for Start { startup, .. } in &column.starts {
+        for Start { startup, sleep_cycles, .. } in &column.starts {
             let mut note = |text: String| notes.push(format!("{}: {}", column.name, one_line(&text)));
             if let Some(failure) = &startup.failure {
                 let process = failure.process.as_ref().map(|it| format!(" in {}", it.text())).unwrap_or_default();
@@ -187,6 +254,9 @@ pub fn notes(columns: &[Column<'_>]) -> Vec<String> {
                 note(format!("lines that were too long to be read whole: {}", startup.log.cut_lines));
             }
             startup.log.notices.iter().for_each(|it| note(it.clone()));
+            for cycle in *sleep_cycles {
+                cycle.remark.iter().for_each(|it| note(format!("sleep of level {}: {it}", cycle.level)));
+            }
         }
     }
     notes.dedup();
@@ -303,7 +373,7 @@ mod tests {
     }
 
     fn column<'a>(name: &str, starts: &[&'a Startup]) -> Column<'a> {
-        let start = |it: &&'a Startup| Start { startup: it, observed_ready_seconds: None };
+        let start = |it: &&'a Startup| Start { startup: it, observed_ready_seconds: None, sleep_cycles: &[] };
         Column { name: name.to_owned(), starts: starts.iter().map(start).collect() }
     }
 
@@ -344,6 +414,36 @@ mod tests {
             text.contains("note: a: failed in Worker pid=13495, line 76: ValueError: No common block size for 16"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn sleeps_and_wakes_that_were_measured_have_rows_by_level() {
+        let deep = SleepCycle {
+            level: 2,
+            sleep_seconds: Some(1.5),
+            wake_seconds: Some(12.0),
+            reload_seconds: Some(11.0),
+            first_request_seconds: Some(0.25),
+            ..SleepCycle::default()
+        };
+        let failed = SleepCycle { level: 1, remark: Some("/wake_up was refused: 500".into()), ..SleepCycle::default() };
+        let start = ServerStart {
+            server: "0".into(),
+            log: "server/0.log".into(),
+            observed_ready_seconds: None,
+            startup: read(COLD),
+            sleep_cycles: vec![failed, deep],
+        };
+        let starts = [start];
+        let columns = columns(&starts);
+        assert_row(&columns, "level 2: sleep", &["1.5 s"]);
+        assert_row(&columns, "level 2: reload in the wake", &["11 s"]);
+        assert_row(&columns, "level 2: first request then", &["0.25 s"]);
+        assert!(!rows(&columns).iter().any(|it| it.0.starts_with("level 1")), "it has no value");
+        let expected = "server 0: sleep of level 1: /wake_up was refused: 500";
+        assert!(notes(&columns).iter().any(|it| it == expected), "{:?}", notes(&columns));
+        let yaml = result_yaml(&starts).unwrap();
+        assert!(yaml.contains("type: sleep\n") && yaml.contains("time: 12.0"), "{yaml}");
     }
 
     #[test]

@@ -133,6 +133,8 @@ struct Core {
     busy: bool,
     /// Whether the server shuts down.
     closed: bool,
+    /// The level of its sleep, in which it computes nothing; 0: it is awake.
+    sleep_level: u8,
 }
 
 impl BatchingModel {
@@ -145,6 +147,7 @@ impl BatchingModel {
             queued: 0,
             busy: false,
             closed: false,
+            sleep_level: 0,
         };
         Arc::new(BatchingModel {
             core: Mutex::new(core),
@@ -173,21 +176,49 @@ impl BatchingModel {
             slot.set(Progress { tokens: 0, finish: Some(Finish::Abort) });
         } else {
             core.scheduler.add(Sequence::new(slot.clone(), work, arrived));
-            if !std::mem::replace(&mut core.busy, true) {
-                tokio::spawn(self.clone().run());
-            }
+            self.go_on(&mut core);
         }
         drop(core);
         Generation { model: self.clone(), slot }
+    }
+
+    /// Lets the task run, where it does not and the engine is awake.
+    fn go_on(self: &Arc<Self>, core: &mut Core) {
+        if core.sleep_level > 0 {
+            self.drop_left(core);
+            core.metrics.set_load(0, core.scheduler.waiting(), 0);
+        } else if !std::mem::replace(&mut core.busy, true) {
+            tokio::spawn(self.clone().run());
+        }
+    }
+
+    /// Falls asleep: requests that run are aborted, as vLLM does by default, the KV cache is forgotten, and later requests wait.
+    pub fn sleep(&self, level: u8) {
+        let mut core = self.lock();
+        core.sleep_level = level;
+        core.metrics.set_sleep(level);
+        abort_all(&mut core);
+        core.scheduler.forget();
+    }
+
+    /// Wakes up. Requests that waited go on.
+    pub fn wake_up(self: &Arc<Self>) {
+        let mut core = self.lock();
+        core.sleep_level = 0;
+        core.metrics.set_sleep(0);
+        self.go_on(&mut core);
+    }
+
+    /// The level of its sleep; 0: it is awake.
+    pub fn sleep_level(&self) -> u8 {
+        self.lock().sleep_level
     }
 
     /// Aborts all requests and every one that comes later.
     pub fn close(&self) {
         let mut core = self.lock();
         core.closed = true;
-        core.scheduler.drain().for_each(|slot| {
-            slot.set(Progress { finish: Some(Finish::Abort), ..slot.get() });
-        });
+        abort_all(&mut core);
     }
 
     /// The metrics as they are now.
@@ -217,17 +248,22 @@ impl BatchingModel {
     fn begin_step(&self, now: Duration) -> Option<Duration> {
         let mut core = self.lock();
         let core = &mut *core;
-        if self.somebody_left.swap(false, Ordering::AcqRel) {
-            core.scheduler.retain(|slot| !slot.left.load(Ordering::Acquire));
-        }
-        let load = core.scheduler.begin_step(now);
+        self.drop_left(core);
+        let load = if core.sleep_level > 0 { None } else { core.scheduler.begin_step(now) };
         core.queued = core.scheduler.waiting();
         core.busy = load.is_some();
         core.metrics.set_cache(core.scheduler.cache_stats());
         if load.is_none() {
-            core.metrics.set_load(0, 0, 0);
+            core.metrics.set_load(0, core.queued, 0);
         }
         load.map(|load| core.latency.step(&load))
+    }
+
+    /// Takes out the requests whose clients have left.
+    fn drop_left(&self, core: &mut Core) {
+        if self.somebody_left.swap(false, Ordering::AcqRel) {
+            core.scheduler.retain(|slot| !slot.left.load(Ordering::Acquire));
+        }
     }
 
     fn end_step(&self, now: Duration) {
@@ -261,4 +297,11 @@ impl BatchingModel {
         // A panic elsewhere leaves counters that are at worst one request behind.
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Ends every request that has not ended.
+fn abort_all(core: &mut Core) {
+    core.scheduler.drain().for_each(|slot| {
+        slot.set(Progress { finish: Some(Finish::Abort), ..slot.get() });
+    });
 }

@@ -163,6 +163,13 @@ impl KvCache {
         }
     }
 
+    /// Forgets every block that no sequence holds.
+    pub(crate) fn forget(&mut self) {
+        while self.idle > 0 {
+            self.evict();
+        }
+    }
+
     fn insert(&mut self, hash: u64) -> u32 {
         let block = Block { hash, holders: 1, before: NONE, after: NONE };
         let place = match self.vacant.pop() {

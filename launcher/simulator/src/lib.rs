@@ -30,6 +30,7 @@ mod sampling;
 mod scheduler;
 mod server;
 mod server_log;
+mod sleep;
 mod stream;
 mod text;
 mod tokens;
@@ -38,7 +39,7 @@ mod validation;
 mod work;
 
 pub use metrics::Metrics;
-pub use options::{OptionError, SimOptions};
+pub use options::{OptionError, SimOptions, SleepMode};
 pub use server::Simulator;
 pub use server_log::{LogForm, LogRelease, ServerLog, StartTimes};
 pub use work::Finish;

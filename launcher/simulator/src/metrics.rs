@@ -44,6 +44,8 @@ pub struct Metrics {
     waiting: usize,
     kv_cache_usage: f64,
     cache: CacheStats,
+    /// The level of its sleep; 0: it is awake.
+    sleep_level: u8,
     prompt_tokens: u64,
     cached_tokens: u64,
     generation_tokens: u64,
@@ -84,6 +86,7 @@ impl Metrics {
             waiting: 0,
             kv_cache_usage: 0.0,
             cache: CacheStats::default(),
+            sleep_level: 0,
             prompt_tokens: 0,
             cached_tokens: 0,
             generation_tokens: 0,
@@ -164,6 +167,11 @@ impl Metrics {
         self.cache = stats;
     }
 
+    /// How it sleeps: 0 is awake.
+    pub(crate) fn set_sleep(&mut self, level: u8) {
+        self.sleep_level = level;
+    }
+
     /// Counts the tokens of the step that ends. A step without any, within a long prompt, counts nothing.
     pub(crate) fn end_step(&mut self) {
         let tokens = std::mem::take(&mut self.step_tokens);
@@ -189,10 +197,11 @@ impl Metrics {
         text.gauge("num_requests_waiting", "Number of requests waiting to be processed.", self.waiting as f64);
         let reasons = [("reason=\"capacity\"", self.waiting as f64), ("reason=\"deferred\"", 0.0)];
         text.gauges("num_requests_waiting_by_reason", "Number of waiting requests by reason.", &reasons);
+        let is = |level| f64::from(u8::from(self.sleep_level == level));
         let states = [
-            ("sleep_state=\"awake\"", 1.0),
-            ("sleep_state=\"weights_offloaded\"", 0.0),
-            ("sleep_state=\"discard_all\"", 0.0),
+            ("sleep_state=\"awake\"", is(0)),
+            ("sleep_state=\"weights_offloaded\"", is(1)),
+            ("sleep_state=\"discard_all\"", is(2)),
         ];
         text.gauges("engine_sleep_state", "Engine sleep state; awake = 1 means engine is awake.", &states);
         text.gauge("kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", self.kv_cache_usage);

@@ -52,6 +52,19 @@ pub struct SimOptions {
     pub fault: Option<Fault>,
     /// The folder of the traces of its profiler, which writes to it what was asked of the engine and no kernel; absent: it has no profiler.
     pub profiler_dir: Option<PathBuf>,
+    /// Its sleep mode; absent: the endpoints of it are not there.
+    pub sleep_mode: Option<SleepMode>,
+}
+
+/// How long changes of the sleep mode take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SleepMode {
+    /// To fall asleep.
+    pub sleep: Duration,
+    /// To wake up.
+    pub wake_up: Duration,
+    /// To load the weights again, after a sleep of level 2.
+    pub reload: Duration,
 }
 
 impl Default for SimOptions {
@@ -94,6 +107,7 @@ impl SimOptions {
             seed: Seed(0),
             fault: None,
             profiler_dir: None,
+            sleep_mode: None,
         };
         match preset {
             SimulatorPreset::Gpu => gpu,

@@ -13,7 +13,7 @@ use super::api::{Dialect, Endpoint};
 use super::chunks::{self, Identity};
 use super::error::ApiError;
 use super::faults::FaultKind;
-use super::options::SimOptions;
+use super::options::{SimOptions, SleepMode};
 use super::request::{self, GenerationRequest};
 use super::server::Simulator;
 use super::stream::{Body, ChoiceStream, EventStream, Events, PromptBlocks};
@@ -52,10 +52,26 @@ enum Route {
     Metrics,
     StartProfile,
     StopProfile,
+    Sleep(SleepMode),
+    WakeUp(SleepMode),
+    IsSleeping,
+    CollectiveRpc(SleepMode),
 }
 
+/// Paths of questions and of control. Requests for them have no number, so that whoever asks them changes neither faults nor ids of others.
+const UNCOUNTED: [&str; 8] = [
+    "/metrics",
+    "/version",
+    "/start_profile",
+    "/stop_profile",
+    "/sleep",
+    "/wake_up",
+    "/is_sleeping",
+    "/collective_rpc",
+];
+
 /// Every path that a server may have, with the methods that it takes.
-const PATHS: [(&str, &str); 14] = [
+const PATHS: [(&str, &str); 18] = [
     ("/load", "GET"),
     ("/version", "GET"),
     ("/health", "GET"),
@@ -70,6 +86,10 @@ const PATHS: [(&str, &str); 14] = [
     ("/v1/messages", "POST"),
     ("/start_profile", "POST"),
     ("/stop_profile", "POST"),
+    ("/sleep", "POST"),
+    ("/wake_up", "POST"),
+    ("/is_sleeping", "GET"),
+    ("/collective_rpc", "POST"),
 ];
 
 /// The paths that a server of these options has.
@@ -95,15 +115,30 @@ impl Route {
             // As in vLLM, these paths are not there without a profiler.
             "/start_profile" if profiled => Route::StartProfile,
             "/stop_profile" if profiled => Route::StopProfile,
-            _ => return None,
+            _ => {
+                // Nor are these without the sleep mode and the mode for development.
+                let mode = options.sleep_mode?;
+                match path {
+                    "/sleep" => Route::Sleep(mode),
+                    "/wake_up" => Route::WakeUp(mode),
+                    "/is_sleeping" => Route::IsSleeping,
+                    "/collective_rpc" => Route::CollectiveRpc(mode),
+                    _ => return None,
+                }
+            }
         })
     }
 
     fn method(self) -> Method {
         match self {
-            Route::Generate(..) | Route::Tokenize | Route::Detokenize | Route::StartProfile | Route::StopProfile => {
-                Method::POST
-            }
+            Route::Generate(..)
+            | Route::Tokenize
+            | Route::Detokenize
+            | Route::StartProfile
+            | Route::StopProfile
+            | Route::Sleep(_)
+            | Route::WakeUp(_)
+            | Route::CollectiveRpc(_) => Method::POST,
             _ => Method::GET,
         }
     }
@@ -112,8 +147,7 @@ impl Route {
 impl Simulator {
     /// Answers a request.
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
-        // Questions for metrics and version, and calls of the profiler, have no number, so that whoever asks them changes neither faults nor ids of others.
-        let counts = !matches!(request.uri().path(), "/metrics" | "/version" | "/start_profile" | "/stop_profile");
+        let counts = !UNCOUNTED.contains(&request.uri().path());
         let number = if counts { self.requests.fetch_add(1, Ordering::Relaxed) } else { 0 };
         let fault = self.options.fault.filter(|fault| counts && fault.hits(self.options.seed, number));
         let fault = fault.map(|fault| fault.kind);
@@ -156,6 +190,13 @@ impl Simulator {
             Route::Health => without_type(response(StatusCode::OK, JSON, Body::whole(""))),
             Route::Version => response(StatusCode::OK, JSON, Body::whole(VERSION_BODY)),
             Route::Metrics => response(StatusCode::OK, PROMETHEUS, Body::whole(self.model.metrics().render())),
+            Route::Sleep(mode) => answered(self.fall_asleep(mode, request.uri().query().unwrap_or_default()).await),
+            Route::WakeUp(mode) => answered(self.wake(mode, request.uri().query().unwrap_or_default()).await),
+            Route::IsSleeping => response(StatusCode::OK, JSON, Body::whole(self.is_sleeping())),
+            Route::CollectiveRpc(mode) => match read_json(request).await {
+                Ok(body) => answered(self.collective_rpc(mode, &body).await),
+                Err(error) => refusal(&error),
+            },
             Route::StartProfile => {
                 self.profiler.start(self.requests.load(Ordering::Relaxed));
                 without_type(response(StatusCode::OK, JSON, Body::whole("")))

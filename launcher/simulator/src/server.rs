@@ -18,6 +18,8 @@ use tracing::{debug, warn};
 use super::batching_model::BatchingModel;
 use super::options::SimOptions;
 use super::profiler::Profiler;
+use super::server_log::ServerLog;
+use super::sleep::WokenTags;
 
 /// Connections that are served at once; the next ones wait in the listener's backlog. Each holds at most one request,
 /// and so this bounds the engine's queue too.
@@ -46,6 +48,9 @@ pub struct Simulator {
     pub(super) started: jiff::Timestamp,
     pub(super) requests: AtomicU64,
     pub(super) profiler: Profiler,
+    pub(super) woken: WokenTags,
+    /// Where it writes what vLLM does while it serves.
+    pub(super) log: Option<ServerLog>,
     stopping: watch::Sender<bool>,
     /// The same, without a lock. Set before.
     is_stopping: AtomicBool,
@@ -54,6 +59,15 @@ pub struct Simulator {
 impl Simulator {
     /// A server that does nothing until it gets connections.
     pub fn new(options: SimOptions) -> Arc<Self> {
+        Simulator::with(options, None)
+    }
+
+    /// The same with a log, in which it has started.
+    pub fn logging(options: SimOptions, log: ServerLog) -> Arc<Self> {
+        Simulator::with(options, Some(log))
+    }
+
+    fn with(options: SimOptions, log: Option<ServerLog>) -> Arc<Self> {
         let model = BatchingModel::new(&options);
         let stopping = watch::Sender::new(false);
         let (requests, is_stopping) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -63,6 +77,8 @@ impl Simulator {
             started: clock::now(),
             requests,
             profiler: Profiler::default(),
+            woken: WokenTags::default(),
+            log,
             stopping,
             is_stopping,
         })

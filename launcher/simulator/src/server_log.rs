@@ -142,11 +142,12 @@ impl ServerLog {
         let name = python(model);
         let (host, port) = (python(&address.ip().to_string()), address.port());
         let most = options.max_model_len;
+        let sleep_mode = if options.sleep_mode.is_some() { ", 'enable_sleep_mode': True" } else { "" };
         self.info(
             SERVER,
             &format!(
                 "non-default args: {{'model_tag': {name}, 'host': {host}, 'port': {port}, 'model': {name}, 'max_model_len': {most}, \
-                 'load_format': 'dummy', 'served_model_name': [{name}]}}"
+                 'load_format': 'dummy', 'served_model_name': [{name}]{sleep_mode}}}"
             ),
         );
         self.info(SERVER, &format!("Using max model len {most}"));
@@ -228,6 +229,22 @@ impl ServerLog {
                 LogRelease::V0_32 => (self.write)(&format!("INFO:     {text}")),
             }
         }
+    }
+
+    /// Says that the server fell asleep.
+    pub(super) fn fell_asleep(&self, took: Duration) {
+        let (engine, worker) = (self.form.release.engine(), self.form.release.worker());
+        if !self.form.on_cpu {
+            self.info(worker, "Sleep mode freed 0.00 GiB memory, 0.00 GiB memory is still in use.");
+        }
+        self.info(engine, &format!("It took {:.6} seconds to fall asleep.", took.as_secs_f64()));
+    }
+
+    /// Says that these parts of the server woke up.
+    pub(super) fn woke_up(&self, took: Duration, tags: &[&str]) {
+        let tags: Vec<String> = tags.iter().map(|it| python(it)).collect();
+        let text = format!("It took {:.6} seconds to wake up tags {{{}}}.", took.as_secs_f64(), tags.join(", "));
+        self.info(self.form.release.engine(), &text);
     }
 
     /// Lets time pass, and says how much it was.

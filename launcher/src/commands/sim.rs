@@ -16,7 +16,7 @@ use crds::{
 use jiff::tz::TimeZone;
 use launcher::console;
 use simulator::{
-    LogForm, LogRelease, OptionError, ServerLog, SimOptions, Simulator, StartTimes,
+    LogForm, LogRelease, OptionError, ServerLog, SimOptions, Simulator, SleepMode, StartTimes,
     faults::{Fault, FaultKind},
 };
 use tokio::{
@@ -43,6 +43,9 @@ pub(crate) enum SimError {
     #[error("cannot start an event loop; raise the limit of open files (ulimit -n), or give it more memory")]
     Runtime(#[source] io::Error),
 }
+
+/// The variable by which vLLM has its endpoints for development.
+const DEV_MODE: &str = "VLLM_SERVER_DEV_MODE";
 
 /// The texts of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -149,6 +152,19 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "DURATION")]
     graph_capture_time: Option<Span>,
 
+    /// Have vLLM's endpoints /sleep, /wake_up, /is_sleeping and /collective_rpc (reload_weights). As in vLLM they need the variable
+    /// VLLM_SERVER_DEV_MODE=1, too.
+    #[arg(long)]
+    enable_sleep_mode: bool,
+
+    /// How long the server takes to fall asleep.
+    #[arg(long, value_name = "DURATION", requires = "enable_sleep_mode")]
+    sleep_time: Option<Span>,
+
+    /// How long it takes to wake up. After a sleep of level 2 the weights are loaded again, which takes --load-time.
+    #[arg(long, value_name = "DURATION", requires = "enable_sleep_mode")]
+    wake_up_time: Option<Span>,
+
     /// The texts in which the log on stderr tells the start. VLLM_LOGGING_LEVEL=DEBUG adds the lines of that level.
     #[arg(long, value_enum, value_name = "RELEASE", default_value_t)]
     startup_log: StartupLogArg,
@@ -215,6 +231,11 @@ impl SimArgs {
         options.prompt_tokens_details = self.enable_prompt_tokens_details;
         options.profiler_dir.clone_from(&self.profiler_dir);
         options.fault = self.fault();
+        if self.enable_sleep_mode && std::env::var(DEV_MODE).is_ok_and(|it| it == "1") {
+            let length = |it: Option<Span>| it.map_or(Duration::ZERO, |it| it.0);
+            let (sleep, wake_up) = (length(self.sleep_time), length(self.wake_up_time));
+            options.sleep_mode = Some(SleepMode { sleep, wake_up, reload: length(self.load_time) });
+        }
         options.check()?;
         Ok(options)
     }
@@ -305,7 +326,7 @@ pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
             tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
             info!("a signal asked the server to end; running requests are aborted");
         };
-        Simulator::new(options).serve(listener, shutdown).await;
+        Simulator::logging(options, log).serve(listener, shutdown).await;
         Ok(())
     })
 }

@@ -1,6 +1,6 @@
 //! [I/O] The load of a run: reads its files, waits for the target, and issues every trial and test on it.
 
-use std::{cell::OnceCell, io::IsTerminal as _, path::PathBuf, sync::Arc};
+use std::{cell::OnceCell, io::IsTerminal as _, iter, path::PathBuf, sync::Arc};
 
 use ::loadgen::plan;
 use ::server_metrics::scrape::Scraped;
@@ -9,7 +9,7 @@ use tracing::{info, warn};
 use workload_profiles::Workload;
 
 use super::{
-    Failure, RunOptions, identity, last_offline,
+    Extras, Failure, RunOptions, identity, last_offline,
     loadgen::{self, Issued, ShowForecast},
     process::{Process, Sources},
     profiler::{self, Profiler},
@@ -17,6 +17,7 @@ use super::{
     ready::{self, AllReady, Ready},
     server_metrics::ServerMetrics,
     signals::Deadline,
+    sleep::{self, Sleeper},
     store::Store,
     target::{self, RunningSimulator},
 };
@@ -28,6 +29,7 @@ use engine::{
     recorder::Keep,
     requests::Seeds,
 };
+use report::startup::SleepCycle;
 
 /// What a run needs before it has a target.
 pub(super) struct Setup<'a, 's> {
@@ -59,6 +61,8 @@ pub(super) struct Loaded<'a> {
     pub(super) requests_by_replica: Vec<u64>,
     /// What a profiler recorded; `None`: none was asked for.
     pub(super) profiling: Option<Profiling>,
+    /// What was measured of the sleep of each server, the first one first; empty: nothing was.
+    pub(super) sleep_cycles: Vec<Vec<SleepCycle>>,
 }
 
 impl<'a> Setup<'a, '_> {
@@ -79,6 +83,9 @@ impl<'a> Setup<'a, '_> {
         let AllReady { first: mut ready, others, at } =
             ready::wait(input, secrets, &base_urls, &process.resolver, stop)?;
         process.servers.ready(&at, stop)?;
+        let servers = iter::once(&ready.target).chain(&others).cloned().collect();
+        let model = ready.model.clone();
+        let sleeper = Sleeper::check(input, servers, &model, stop)?;
         let spread = spread(&input.run.endpoint, others.len());
         if let Some(spread) = &spread {
             ready.target = ready.target.with_replicas(others, Arc::clone(spread));
@@ -108,6 +115,7 @@ impl<'a> Setup<'a, '_> {
         };
         let workload = files.bounded(&input.workload);
         let issued = loadgen::issue(&workload, last_offline, one);
+        let sleep_cycles = if issued.is_ok() { sleeper.measure()? } else { Vec::new() };
         deadline.end();
         run_status.set_measuring(false);
         let scraped = metrics.end();
@@ -115,7 +123,17 @@ impl<'a> Setup<'a, '_> {
         let server = identity::after(server, &ready, stop);
         let requests_by_replica = spread.map_or_else(Vec::new, |it| it.requests());
         let profiling = profiled.into_inner().map(|it| profiler::with_files(it, traces.as_deref()));
-        Ok(Loaded { ready, server, issued, files, scoring: scoring.as_ref(), scraped, requests_by_replica, profiling })
+        Ok(Loaded {
+            ready,
+            server,
+            issued,
+            files,
+            scoring: scoring.as_ref(),
+            scraped,
+            requests_by_replica,
+            profiling,
+            sleep_cycles,
+        })
     }
 
     /// Issues one workload: the run's own, or a trial of it.
@@ -166,7 +184,8 @@ impl<'a> Setup<'a, '_> {
     /// The base URLs of the target. A managed server and the embedded simulator are started; they are not ready yet.
     fn start_target(&self, traces: Option<PathBuf>) -> Result<(Vec<String>, Option<RunningSimulator>), Failure> {
         let Setup { input, process, .. } = *self;
-        if let Some(urls) = process.servers.urls(&input.run, traces.as_deref(), &process.stop)? {
+        let extras = Extras { traces: traces.clone(), sleep_mode: !sleep::levels(input).is_empty() };
+        if let Some(urls) = process.servers.urls(&input.run, &extras, &process.stop)? {
             return Ok((urls, None));
         }
         let (url, simulator) = target::start(&input.run, input.workload.model.as_deref(), traces)?;

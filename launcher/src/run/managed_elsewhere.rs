@@ -1,13 +1,16 @@
 //! The server of a run with `target.server`, where this program cannot keep one: its keeper needs what only Linux has.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crds::resolve::{Endpoint, ResolvedRun};
 use jiff::Timestamp;
 
-use super::Failure;
+use super::{Extras, Failure};
 use engine::stop::Stop;
-use report::{json::ManagedServerDocument, startup::ServerStart};
+use report::{
+    json::ManagedServerDocument,
+    startup::{ServerStart, SleepCycle},
+};
 
 /// There is none.
 #[derive(Default)]
@@ -34,7 +37,7 @@ impl Exited {
 }
 
 impl Servers {
-    pub(super) fn urls(&self, run: &ResolvedRun, _: Option<&Path>, _: &Stop) -> Result<Option<Vec<String>>, Failure> {
+    pub(super) fn urls(&self, run: &ResolvedRun, _: &Extras, _: &Stop) -> Result<Option<Vec<String>>, Failure> {
         match &run.endpoint {
             Endpoint::Server(_) => Err(Failure::configuration(
                 "spec.target.server: is started on Linux only; start the server yourself, and set spec.target.url"
@@ -56,7 +59,7 @@ impl Servers {
         failure
     }
 
-    pub(super) fn describe(&self, _: bool, _: bool) -> Option<Described> {
+    pub(super) fn describe(&self, _: bool, _: bool, _: Vec<Vec<SleepCycle>>) -> Option<Described> {
         None
     }
 

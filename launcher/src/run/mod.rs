@@ -28,11 +28,12 @@ mod repeats;
 mod retention;
 mod server_metrics;
 mod signals;
+mod sleep;
 mod store;
 pub(crate) mod target;
 mod upload;
 
-use std::fmt::Display;
+use std::{fmt::Display, path::PathBuf};
 
 use crds::{envelope::Envelope, resolve::Hardware};
 use jiff::Timestamp;
@@ -194,6 +195,15 @@ pub(crate) struct Measurement {
     deleted_folders: Vec<String>,
 }
 
+/// What a run asks of its managed server beside what the spec says of it.
+#[derive(Default)]
+struct Extras {
+    /// The folder for the traces of a profiler.
+    traces: Option<PathBuf>,
+    /// Whether it is started with its sleep mode, and the endpoints of it.
+    sleep_mode: bool,
+}
+
 /// A load and what it is judged by.
 #[derive(Clone, Copy)]
 struct Order<'a> {
@@ -212,7 +222,7 @@ impl Order<'_> {
         let with_records =
             input.workload.loadgen.is_some() || matches!(input.workload.requests, RequestSource::Questions(_));
         let needed = if with_records { Keep::Records } else { keep };
-        let Loaded { ready, server, issued, files, scoring, scraped, requests_by_replica, profiling } =
+        let Loaded { ready, server, issued, files, scoring, scraped, requests_by_replica, profiling, sleep_cycles } =
             match (Setup { input, options, process, store: &store, keep: needed }).run() {
                 Ok(loaded) => loaded,
                 Err(failure) => {
@@ -226,7 +236,7 @@ impl Order<'_> {
             || input.run.run.repeat_number.is_none_or(|it| it >= input.run.repeat)
             || process.stop.state() != StopState::Run;
         let death = process.servers.death();
-        let mut managed = process.servers.describe(is_last, store.is_open());
+        let mut managed = process.servers.describe(is_last, store.is_open(), sleep_cycles);
         if let Some(managed) = &mut managed {
             managed.document.count_requests(&requests_by_replica);
         }

@@ -295,6 +295,87 @@ fn the_steps_of_the_simulator_s_start_are_in_the_report_and_in_its_log() {
     assert!(out.contains("vLLM 0.16.0+simulator") && out.contains("Model Loading"), "{out}");
 }
 
+/// A run of nop with this profile and server.
+fn nop(server: &str, profile: &str) -> String {
+    let spec = format!("target: {{server: {{{server}}}}}, harness: nop, profile: {{inline: '{profile}'}}");
+    format!("{HEAD}spec: {{{spec}}}\n")
+}
+
+#[test]
+fn nop_measures_sleep_and_wake_of_each_replica() {
+    let folder = Folder::new();
+    let times = "--load-time, 300ms, --sleep-time, 200ms, --wake-up-time, 100ms";
+    let server = format!("engine: Simulator, model: org/m, replicas: 2, args: [--preset, instant, {times}]");
+    folder.write("run.yaml", &nop(&server, "{sleep_levels: [1, 2]}"));
+    let (code, out, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    assert!(out.contains("level 2: reload in the wake"), "{out}");
+    let report = folder.report();
+    assert_eq!(report["startups"].as_array().unwrap().len(), 2);
+    for start in report["startups"].as_array().unwrap() {
+        // The simulator waits at least what it was asked to.
+        let at_least = |level: usize, name: &str, seconds: f64| {
+            let found = &start["sleepCycles"][level - 1][name];
+            assert!(found.as_f64().is_some_and(|it| it >= seconds), "level {level}, {name}: {start}");
+        };
+        for level in [1, 2] {
+            assert_eq!(start["sleepCycles"][level - 1]["level"], level);
+            at_least(level, "sleepSeconds", 0.2);
+            at_least(level, "wakeSeconds", 0.1);
+            at_least(level, "firstRequestSeconds", 0.0);
+        }
+        at_least(2, "reloadSeconds", 0.3);
+        at_least(2, "wakeSeconds", 0.4);
+        assert!(start["sleepCycles"][0]["reloadSeconds"].is_null() && start["sleepCycles"][0]["remark"].is_null());
+        assert_eq!(start["startup"]["sleepMode"], true, "{start}");
+        let kinds = start["startup"]["sleepWake"].as_array().unwrap().iter().map(|it| it["kind"].as_str().unwrap());
+        assert_eq!(kinds.collect::<Vec<_>>(), ["sleep", "wake", "sleep", "wake", "wake"], "level 2 wakes in two parts");
+    }
+    let yaml = fs::read_to_string(folder.path("results/latest/result.yaml")).unwrap();
+    assert!(yaml.contains("sleep_mode: true") && yaml.contains("type: wake"), "{yaml}");
+    let page = fs::read_to_string(folder.path("results/latest/report.md")).unwrap();
+    assert!(page.contains("| level 1: sleep |") && page.contains("| level 1: first request then |"), "{page}");
+    assert_eq!(folder.servers(), Vec::<String>::new());
+}
+
+#[test]
+fn a_server_with_its_sleep_mode_is_put_to_sleep_as_the_original_does_it() {
+    let folder = Folder::new();
+    let server = "engine: Simulator, model: org/m, args: [--preset, instant, --enable-sleep-mode]";
+    folder.write("run.yaml", &nop(server, "{}"));
+    let (code, out, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let cycles = folder.report()["startups"][0]["sleepCycles"].clone();
+    assert_eq!((cycles.as_array().unwrap().len(), &cycles[0]["level"]), (1, &1.into()), "{cycles}");
+    // Any other run leaves the endpoints for development closed.
+    folder.write("run.yaml", &file(server, 1));
+    let (code, out, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let report = folder.report();
+    let start = &report["startups"][0];
+    assert!(start["sleepCycles"].is_null() && start["startup"]["sleepWake"].is_null(), "{start}");
+    let log = fs::read_to_string(folder.path("results/latest/server/0.log")).unwrap();
+    assert!(!log.contains("Route: /sleep"), "{log}");
+}
+
+#[test]
+fn a_server_that_cannot_sleep_says_how_to_start_it() {
+    let folder = Folder::new();
+    let program = env!("CARGO_BIN_EXE_benchwright");
+    let server = format!("engine: Custom, command: ['{program}', sim, --preset, instant, --port, $(PORT)]");
+    folder.write("run.yaml", &nop(&server, "{sleep_levels: [1]}"));
+    let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(10), "{err}");
+    let expected =
+        "sleep_levels: the server (Custom) has no /is_sleeping; start a vLLM from 0.8 on with --enable-sleep-mode";
+    assert!(err.contains(expected) && err.contains("VLLM_SERVER_DEV_MODE=1"), "{err}");
+    assert_eq!(folder.servers(), Vec::<String>::new());
+    folder.write("run.yaml", &nop(&server, "{sleep_levels: [4]}"));
+    let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(10), "{err}");
+    assert!(err.contains("sleep_levels: is [4]; write the levels 1 and 2"), "{err}");
+}
+
 /// A stand-in for `vllm serve`, which prints the log of a real start, and is then the simulated server.
 fn like_vllm(folder: &Folder) -> String {
     let log = concat!(env!("CARGO_MANIFEST_DIR"), "/startup/tests/logs/vllm-0.32.0-cold-compile-info.log");

@@ -77,6 +77,9 @@ pub struct Workload {
     /// What the run does with it. Any other work than a load has no stages.
     #[serde(default, skip_serializing_if = "Work::is_load")]
     pub work: Work,
+    /// The levels of vLLM's sleep mode, 1 and 2, whose sleep and wake a run that measures a start measures after its request. Empty: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sleep_levels: Vec<u8>,
     /// The API that is called.
     pub api: Api,
     /// Whether answers are streamed. Without streams there is no TTFT, TPOT or ITL.
@@ -144,6 +147,7 @@ impl Workload {
     pub fn new(api: Api, requests: RequestSource, stages: Vec<Stage>) -> Workload {
         Workload {
             work: Work::Load,
+            sleep_levels: Vec::new(),
             api,
             streaming: true,
             model: None,

@@ -6,6 +6,7 @@ mod command_line;
 mod devices;
 mod options;
 mod profiling;
+mod sleep_mode;
 
 use std::collections::BTreeMap;
 

@@ -62,14 +62,14 @@ impl ReplicaStart {
         }
     }
 
-    fn add_flag(&mut self, name: &str) {
+    pub(super) fn add_flag(&mut self, name: &str) {
         if !self.has_option(name) {
             self.args.push(format!("--{name}"));
         }
     }
 
     /// Whether an option is there: alone, with a value behind `=`, or with a key of its JSON value behind a dot.
-    fn has_option(&self, name: &str) -> bool {
+    pub(super) fn has_option(&self, name: &str) -> bool {
         let of = |arg: &String| {
             let arg = arg.strip_prefix("--")?;
             Some(arg.split(['=', '.']).next()?.replace('_', "-"))

@@ -83,6 +83,11 @@ impl<T> Scheduler<T> {
         })
     }
 
+    /// Forgets what the prefix cache has of ended sequences.
+    pub fn forget(&mut self) {
+        self.cache.forget();
+    }
+
     /// Sequences in the batch.
     pub fn running(&self) -> usize {
         self.running.len()

@@ -9,6 +9,7 @@ mod caching;
 mod choices;
 mod client;
 mod recorded;
+mod sleep;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,7 +8,7 @@ use crds::{
 };
 use managed_server::{state, state::State, sweep};
 
-use super::{Managed, find};
+use super::{Extras, Managed, find};
 use crate::{
     console,
     input::{self, Input, LocalOptions},
@@ -35,7 +35,7 @@ fn started(input: &Input, server: &ManagedServer, stop: &Stop) -> Result<Managed
     signals::listen(stop, input.run.grace_period.0)?;
     let resolver = egress::resolver(&input.run)?;
     let secrets = ready::Secrets::read(&input.run)?;
-    let mut managed = Managed::of_run(server, &input.run, None, stop)?;
+    let mut managed = Managed::of_run(server, &input.run, &Extras::default(), stop)?;
     let logs = managed.log_folder.display().to_string();
     let all = ready::wait(input, &secrets, &managed.urls(), &resolver, stop).map_err(|failure| {
         let message = managed.death.get().map_or(failure.message, |it| it.message());

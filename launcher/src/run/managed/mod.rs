@@ -21,11 +21,11 @@ use jiff::{SignedDuration, Timestamp};
 use managed_server::{Ended, Exited, LogEnd, Order, ReplicaEnd, ReplicaOrder, Server, Started, state};
 use tracing::{info, warn};
 
-use super::Failure;
+use super::{Extras, Failure};
 use engine::stop::{Stop, StopReason};
 use report::{
     json::{EndDocument, ManagedServerDocument, ReplicaDocument},
-    startup::ServerStart,
+    startup::{ServerStart, SleepCycle},
 };
 use watch::{Death, Watch};
 
@@ -59,19 +59,13 @@ impl Described {
 
 impl Servers {
     /// The base URLs of the replicas. The first call starts them; they are not ready then.
-    /// `traces`: the folder for those of a profiler, where the run has one.
-    pub(super) fn urls(
-        &self,
-        run: &ResolvedRun,
-        traces: Option<&Path>,
-        stop: &Stop,
-    ) -> Result<Option<Vec<String>>, Failure> {
+    pub(super) fn urls(&self, run: &ResolvedRun, extras: &Extras, stop: &Stop) -> Result<Option<Vec<String>>, Failure> {
         let Endpoint::Server(server) = &run.endpoint else { return Ok(None) };
         let mut managed = self.0.borrow_mut();
         if let Some(managed) = &*managed {
             return Ok(Some(managed.urls()));
         }
-        let started = Managed::of_run(server, run, traces, stop)?;
+        let started = Managed::of_run(server, run, extras, stop)?;
         let urls = started.urls();
         *managed = Some(started);
         Ok(Some(urls))
@@ -103,13 +97,20 @@ impl Servers {
     }
 
     /// What the report says. `last`: no further load follows, and a server of the run is ended now.
-    pub(super) fn describe(&self, last: bool, with_logs: bool) -> Option<Described> {
+    ///
+    /// `sleep_cycles`: what was measured of the sleep of each replica.
+    pub(super) fn describe(
+        &self,
+        last: bool,
+        with_logs: bool,
+        sleep_cycles: Vec<Vec<SleepCycle>>,
+    ) -> Option<Described> {
         let mut managed = self.0.borrow_mut();
         let managed = managed.as_mut()?;
         if last {
             managed.end();
         }
-        Some(managed.described(with_logs))
+        Some(managed.described(with_logs, sleep_cycles))
     }
 
     /// Makes the next run start a server of its own.
@@ -149,12 +150,7 @@ pub(super) struct Managed {
 
 impl Managed {
     /// The server that a run asks for: a new one, or one that runs.
-    fn of_run(
-        server: &ManagedServer,
-        run: &ResolvedRun,
-        traces: Option<&Path>,
-        stop: &Stop,
-    ) -> Result<Managed, Failure> {
+    fn of_run(server: &ManagedServer, run: &ResolvedRun, extras: &Extras, stop: &Stop) -> Result<Managed, Failure> {
         let folder = prepared_folder()?;
         let key = find::key(server);
         let lock = state::lock(&folder, &key);
@@ -170,7 +166,7 @@ impl Managed {
                 let watch = Watch::start(running.clone(), folder.clone(), death.clone());
                 let ports = running.replicas.iter().map(|it| it.port);
                 Ok(Managed {
-                    commands: commands_shown(&replicas(server, ports, None)?),
+                    commands: commands_shown(&replicas(server, ports, None, false)?),
                     server: server.clone(),
                     started: running.replicas.clone(),
                     ready: Vec::new(),
@@ -187,8 +183,8 @@ impl Managed {
                 running.name, running.since, running.name
             ))),
             (None, _) => {
-                let profiler = run.profiling.as_ref().map(|it| it.kind).zip(traces);
-                Managed::start(server, profiler, &run.run.attempt_name(), folder, key, stop)
+                let profiler = run.profiling.as_ref().map(|it| it.kind).zip(extras.traces.as_deref());
+                Managed::start(server, profiler, extras.sleep_mode, &run.run.attempt_name(), folder, key, stop)
             }
         }
     }
@@ -196,6 +192,7 @@ impl Managed {
     fn start(
         server: &ManagedServer,
         profiler: Option<(ProfilerKind, &Path)>,
+        sleep_mode: bool,
         name: &str,
         folder: PathBuf,
         key: String,
@@ -203,7 +200,7 @@ impl Managed {
     ) -> Result<Managed, Failure> {
         let ports = managed_server::choose(server.port, server.replicas)
             .map_err(|error| Failure::configuration(format!("spec.target.server.port: {error}")))?;
-        let replicas = replicas(server, ports, profiler)?;
+        let replicas = replicas(server, ports, profiler, sleep_mode)?;
         let log_folder = log_folder(&folder, name);
         let cannot = |error: std::io::Error| {
             let shown = log_folder.display();
@@ -280,11 +277,15 @@ impl Managed {
         self.ended = Some(ended);
     }
 
-    fn described(&self, with_logs: bool) -> Described {
+    fn described(&self, with_logs: bool, sleep_cycles: Vec<Vec<SleepCycle>>) -> Described {
         let logs: Vec<PathBuf> = self.started.iter().map(|it| it.log.clone()).collect();
         let replicas: Vec<_> = (0..self.started.len()).map(|index| self.replica(index, with_logs)).collect();
+        let mut sleep_cycles = sleep_cycles.into_iter();
         let starts = replicas.iter().zip(&logs).enumerate();
-        let starts = starts.filter_map(|(index, (document, log))| starts::of(index, document, log)).collect();
+        let starts = starts.filter_map(|(index, (document, log))| {
+            starts::of(index, document, log, sleep_cycles.next().unwrap_or_default())
+        });
+        let starts = starts.collect();
         let document = ManagedServerDocument {
             engine: self.server.engine,
             lifecycle: self.server.lifecycle,
@@ -366,6 +367,7 @@ fn replicas(
     server: &ManagedServer,
     ports: impl IntoIterator<Item = u16>,
     profiler: Option<(ProfilerKind, &Path)>,
+    sleep_mode: bool,
 ) -> Result<Vec<ReplicaOrder>, Failure> {
     let program = own_program()?.display().to_string();
     if let Some((_, folder)) = profiler {
@@ -378,6 +380,9 @@ fn replicas(
         let mut start = server.replica(index, port, &program);
         if let Some((kind, folder)) = profiler.filter(|_| index == 0) {
             start = start.profiled(server.engine, kind, &folder.to_string_lossy());
+        }
+        if sleep_mode {
+            start = start.with_sleep_mode(server.engine);
         }
         ReplicaOrder { command: [start.command, start.args].concat(), env: start.env, port }
     };

@@ -7,10 +7,7 @@ use tracing::info;
 
 use super::Limits;
 use engine::{
-    client::{
-        Target,
-        profiler::{self, ProfilerError},
-    },
+    client::{Target, control::ControlError, profiler},
     stop::{Stop, StopState},
 };
 
@@ -43,7 +40,7 @@ impl Calls<'_> {
         match self.within(self.limits.start, profiler::start(self.target, cuda)).await {
             Ok(Ok(())) => Started { may_record: true, why: None },
             Ok(Err(error)) => {
-                let may_record = !matches!(error, ProfilerError::NotThere { .. });
+                let may_record = !matches!(error, ControlError::NotThere { .. });
                 Started { may_record, why: Some(error.to_string()) }
             }
             Err(late) => Started { may_record: true, why: Some(format!("{} has no answer {late}", profiler::START)) },

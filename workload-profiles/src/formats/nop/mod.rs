@@ -9,14 +9,28 @@ use crate::{
 };
 
 /// The keys of a profile.
-const KEYS: [&str; 2] = ["model_name", "pvc_name"];
+const KEYS: [&str; 3] = ["model_name", "pvc_name", SLEEP_LEVELS];
+/// Ours: the original asks the deployment for its sleep mode.
+const SLEEP_LEVELS: &str = "sleep_levels";
 
-/// Reads a profile. Neither key has an effect: the run names the server that is started, and its model.
+/// Reads a profile. The keys of the original have no effect: the run names the server that is started, and its model.
 pub(super) fn parse(profile: &Value, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     root.all_ignored(&[("model_name", ValueType::Text), ("pvc_name", ValueType::Text)]);
+    let levels = root.list(SLEEP_LEVELS).unwrap_or_default();
+    let sleep_levels: Vec<u8> = levels.iter().filter_map(|(_, it)| level(it)).collect();
+    let is_twice = sleep_levels.iter().enumerate().any(|(at, it)| sleep_levels[..at].contains(it));
+    if sleep_levels.len() < levels.len() || is_twice {
+        let found = Value::Array(levels.into_iter().map(|(_, it)| it.clone()).collect());
+        root.problem(SLEEP_LEVELS, format!("is {found}; write the levels 1 and 2, each at most once, such as [1, 2]"));
+    }
     root.finish();
-    Some(Workload::startup())
+    Some(Workload { sleep_levels, ..Workload::startup() })
+}
+
+/// A level of vLLM's sleep mode.
+fn level(value: &Value) -> Option<u8> {
+    value.as_u64().and_then(|it| u8::try_from(it).ok()).filter(|it| (1..=2).contains(it))
 }
 
 #[cfg(test)]
@@ -44,6 +58,18 @@ mod tests {
         let json = serde_json::to_value(Workload::startup()).unwrap();
         assert_eq!(json["work"], "startup");
         assert_eq!(serde_json::from_value::<Workload>(json).unwrap(), Workload::startup());
+    }
+
+    #[test]
+    fn levels_of_sleep_are_one_and_two() {
+        let read = |text: &str| parse_text(Harness::Nop, Target::default(), text);
+        assert_eq!(read("sleep_levels: [2, 1]").unwrap().0.sleep_levels, [2, 1]);
+        assert_eq!(read("sleep_levels: []").unwrap().0.sleep_levels, Vec::<u8>::new());
+        for wrong in ["[3]", "[0]", "[1,1]", "[x]", "[1.5]"] {
+            let error = read(&format!("sleep_levels: {wrong}")).unwrap_err().to_string();
+            assert!(error.contains("sleep_levels: is [") && error.contains("write the levels 1 and 2"), "{error}");
+        }
+        assert!(read("sleep_levels: 1").unwrap_err().to_string().contains("write a list"));
     }
 
     #[test]

@@ -1,0 +1,68 @@
+//! What a managed server is started with so that it can be put to sleep and woken.
+
+use super::ReplicaStart;
+use crate::benchmark_run::ServerEngine;
+
+/// The option of vLLM, and of the simulator.
+const OPTION: &str = "enable-sleep-mode";
+/// The variable with which vLLM has the endpoints of its sleep mode.
+const DEV_MODE: &str = "VLLM_SERVER_DEV_MODE";
+
+impl ReplicaStart {
+    /// Whether the server is started with its sleep mode.
+    pub fn has_sleep_mode(&self) -> bool {
+        self.has_option(OPTION)
+    }
+
+    /// The same start with the sleep mode of vLLM and its endpoints. What the environment says of them already stays. An engine without
+    /// this mode is started as it was.
+    #[must_use]
+    pub fn with_sleep_mode(mut self, engine: ServerEngine) -> ReplicaStart {
+        if matches!(engine, ServerEngine::Vllm | ServerEngine::Simulator) {
+            self.add_flag(OPTION);
+            self.env.entry(DEV_MODE.to_owned()).or_insert_with(|| "1".to_owned());
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        benchmark_run::Server,
+        resolve::server::{Place, resolve_server},
+    };
+
+    fn start(server: &str) -> (ReplicaStart, ServerEngine) {
+        let server: Server = serde_saphyr::from_str(server).unwrap();
+        (resolve_server(&server, Place::Laptop).unwrap().replica(0, 9000, "/bin/benchwright"), server.engine)
+    }
+
+    fn assert_sleeps(server: &str, expected: &str) {
+        let (start, engine) = start(server);
+        let start = start.with_sleep_mode(engine);
+        let env = start.env.iter().map(|(name, value)| format!("{name}={value}"));
+        let line = env.chain(start.command).chain(start.args).collect::<Vec<_>>().join(" ");
+        assert_eq!(line, expected, "{server}");
+    }
+
+    #[test]
+    fn vllm_and_the_simulator_get_their_option_and_variable_once() {
+        const ADDRESS: &str = "--host 127.0.0.1 --port 9000";
+        let vllm = format!("VLLM_SERVER_DEV_MODE=1 vllm serve m {ADDRESS} --enable-sleep-mode");
+        assert_sleeps("{engine: VLLM, model: m}", &vllm);
+        assert_sleeps("{engine: VLLM, model: m, config: {enable_sleep_mode: true}}", &vllm);
+        assert_sleeps(
+            "{engine: VLLM, model: m, env: {VLLM_SERVER_DEV_MODE: '0'}}",
+            &vllm.replace("DEV_MODE=1", "DEV_MODE=0"),
+        );
+        assert_sleeps(
+            "{engine: Simulator}",
+            &format!("VLLM_SERVER_DEV_MODE=1 /bin/benchwright sim {ADDRESS} --enable-sleep-mode"),
+        );
+        assert_sleeps("{engine: Custom, command: [s]}", "s");
+        assert!(start("{engine: VLLM, model: m, args: [--enable-sleep-mode]}").0.has_sleep_mode());
+        assert!(!start("{engine: VLLM, model: m}").0.has_sleep_mode());
+    }
+}

@@ -1,0 +1,53 @@
+//! [I/O] Calls that control a server rather than load it: its profiler, its sleep mode. The caller bounds their time.
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, header::CONTENT_TYPE};
+
+use super::{Client, Target, api_error::ApiError, exchange::Fetched};
+use clock::Clock;
+
+/// The longest answer, in bytes.
+const MAX_ANSWER: usize = 64 << 10;
+
+/// Why a call failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ControlError {
+    /// The server has no such endpoint: it was not started with what has it.
+    #[error("the server has no {path}")]
+    NotThere { path: &'static str },
+    /// It refused.
+    #[error("{path} was refused: {message}")]
+    Refused { path: &'static str, message: String },
+    /// No complete answer came, or not the one that such an endpoint gives.
+    #[error("{path} has no answer: {message}")]
+    NoAnswer { path: &'static str, message: String },
+}
+
+/// Calls an endpoint. `path` may end in a query. `body`: JSON, or nothing. Returns the body of the answer, of at most 64 KiB.
+pub(super) async fn call(
+    target: &Target,
+    method: Method,
+    path: &'static str,
+    body: &'static [u8],
+) -> Result<Vec<u8>, ControlError> {
+    let mut request = target.get(path);
+    *request.method_mut() = method;
+    if !body.is_empty() {
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    *request.body_mut() = Bytes::from_static(body);
+    let client = Client::new(target.clone(), Clock::start());
+    let Fetched { status, body, .. } = client
+        .fetch(&request, MAX_ANSWER)
+        .await
+        .map_err(|failure| ControlError::NoAnswer { path, message: failure.message })?;
+    match status {
+        200..300 => Ok(body),
+        404 => Err(ControlError::NotThere { path }),
+        _ => {
+            let text = ApiError::parse(&body).text;
+            let message = if text.is_empty() { status.to_string() } else { format!("{status}: {text}") };
+            Err(ControlError::Refused { path, message })
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! [I/O] The sleep mode of a server, by vLLM's endpoints for development. The caller bounds the time: the weights of a large model take a
+//! minute to leave the GPU.
+
+use http::Method;
+use serde::Deserialize;
+
+use super::{
+    Target,
+    control::{ControlError, call},
+};
+
+/// Says whether it sleeps.
+pub const IS_SLEEPING: &str = "/is_sleeping";
+const WAKE_UP: &str = "/wake_up";
+const WAKE_WEIGHTS: &str = "/wake_up?tags=weights";
+const WAKE_KV_CACHE: &str = "/wake_up?tags=kv_cache";
+const COLLECTIVE_RPC: &str = "/collective_rpc";
+
+/// How deep a server sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SleepLevel {
+    /// The weights go to the memory of the host.
+    Offload,
+    /// The weights are dropped, and loaded again after the wake.
+    Discard,
+}
+
+impl SleepLevel {
+    /// The level of a number, which is 1 or 2.
+    pub fn new(level: u8) -> Option<SleepLevel> {
+        match level {
+            1 => Some(SleepLevel::Offload),
+            2 => Some(SleepLevel::Discard),
+            _ => None,
+        }
+    }
+
+    /// Its number.
+    pub fn number(self) -> u8 {
+        match self {
+            SleepLevel::Offload => 1,
+            SleepLevel::Discard => 2,
+        }
+    }
+
+    fn path(self) -> &'static str {
+        match self {
+            SleepLevel::Offload => "/sleep?level=1",
+            SleepLevel::Discard => "/sleep?level=2",
+        }
+    }
+}
+
+/// A part of a wake: of the whole server, or in three parts after a sleep of level 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WakeStep {
+    /// All of it.
+    All,
+    /// The memory of the weights.
+    Weights,
+    /// The weights, from where they were loaded first.
+    Reload,
+    /// The memory of the KV cache.
+    KvCache,
+}
+
+#[derive(Deserialize)]
+struct Sleeping {
+    is_sleeping: bool,
+}
+
+/// Whether the server sleeps.
+///
+/// # Errors
+/// The server has no such endpoint, refuses, or does not answer.
+pub async fn is_sleeping(target: &Target) -> Result<bool, ControlError> {
+    let body = call(target, Method::GET, IS_SLEEPING, b"").await?;
+    let message = || "it is not {\"is_sleeping\": true} or false".to_owned();
+    let read: Sleeping =
+        serde_json::from_slice(&body).map_err(|_| ControlError::NoAnswer { path: IS_SLEEPING, message: message() })?;
+    Ok(read.is_sleeping)
+}
+
+/// Makes the server sleep. It answers when it does.
+///
+/// # Errors
+/// As [`is_sleeping`].
+pub async fn sleep(target: &Target, level: SleepLevel) -> Result<(), ControlError> {
+    call(target, Method::POST, level.path(), b"").await.map(drop)
+}
+
+/// Wakes the server, or a part of it. It answers when that is awake.
+///
+/// # Errors
+/// As [`is_sleeping`].
+pub async fn wake(target: &Target, step: WakeStep) -> Result<(), ControlError> {
+    let (path, body): (_, &[u8]) = match step {
+        WakeStep::All => (WAKE_UP, b""),
+        WakeStep::Weights => (WAKE_WEIGHTS, b""),
+        WakeStep::KvCache => (WAKE_KV_CACHE, b""),
+        WakeStep::Reload => (COLLECTIVE_RPC, br#"{"method": "reload_weights"}"#),
+    };
+    call(target, Method::POST, path, body).await.map(drop)
+}

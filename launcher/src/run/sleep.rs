@@ -1,0 +1,185 @@
+//! [I/O] The sleep and the wake of a server that a run of nop started, measured after its first request, one replica after the other.
+
+use std::{future::Future, time::Duration};
+
+use crds::{
+    resolve::{Endpoint, ManagedServer},
+    units::Span,
+};
+use tracing::{info, warn};
+use workload_profiles::workload::Work;
+
+use super::Failure;
+use crate::input::Input;
+use clock::Clock;
+use engine::{
+    client::{
+        Target,
+        control::ControlError,
+        probe,
+        sleep_mode::{self, SleepLevel, WakeStep},
+    },
+    issue::LoadError,
+    stop::{Stop, StopState},
+};
+use report::startup::SleepCycle;
+
+/// How long one change may take: the weights of the largest models are loaded again within minutes.
+const LIMIT: Duration = Duration::from_secs(600);
+/// How long the question before the first request may take.
+const ASK_LIMIT: Duration = Duration::from_secs(10);
+/// Time between two questions whether the server sleeps.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+/// The levels that a run measures: those of its profile, else level 1 where the server is started with its sleep mode, as
+/// llm-d-benchmark does.
+pub(super) fn levels(input: &Input) -> Vec<u8> {
+    let asked = &input.workload.sleep_levels;
+    match &input.run.endpoint {
+        Endpoint::Server(server) if input.workload.work == Work::Startup => {
+            if asked.is_empty() && has_sleep_mode(server) { vec![1] } else { asked.clone() }
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn has_sleep_mode(server: &ManagedServer) -> bool {
+    // Neither port nor program matters.
+    server.replica(0, 0, "").has_sleep_mode()
+}
+
+/// Measures these levels on each server, after having asked the first one whether it has a sleep mode.
+pub(super) struct Sleeper<'a> {
+    levels: Vec<u8>,
+    servers: Vec<Target>,
+    model: &'a str,
+    stop: &'a Stop,
+}
+
+impl<'a> Sleeper<'a> {
+    /// Asks before the request, so that a server that cannot sleep costs no time.
+    pub(super) fn check(
+        input: &Input,
+        servers: Vec<Target>,
+        model: &'a str,
+        stop: &'a Stop,
+    ) -> Result<Sleeper<'a>, Failure> {
+        let mut levels = levels(input);
+        if levels.is_empty() && !input.workload.sleep_levels.is_empty() {
+            warn!(
+                "sleep_levels has no effect: it measures the servers that the launcher itself starts, outside of a cluster"
+            );
+        }
+        if let Some(first) = servers.first().filter(|_| !levels.is_empty()) {
+            let asked = block_on(clock::limit(ASK_LIMIT, sleep_mode::is_sleeping(first)))?;
+            if matches!(asked, Ok(Err(ControlError::NotThere { .. }))) {
+                if !input.workload.sleep_levels.is_empty() {
+                    return Err(Failure::configuration(not_there(&input.run.endpoint)));
+                }
+                warn!("the server has no {}, so its sleep and wake are not measured", sleep_mode::IS_SLEEPING);
+                levels.clear();
+            }
+        }
+        Ok(Sleeper { levels, servers, model, stop })
+    }
+
+    /// The cycles of each server. Empty: nothing is asked for.
+    pub(super) fn measure(&self) -> Result<Vec<Vec<SleepCycle>>, Failure> {
+        if self.levels.is_empty() || self.stop.state() != StopState::Run {
+            return Ok(Vec::new());
+        }
+        block_on(async {
+            let mut all = Vec::with_capacity(self.servers.len());
+            for server in &self.servers {
+                let mut cycles: Vec<SleepCycle> = Vec::new();
+                for level in self.levels.iter().filter_map(|it| SleepLevel::new(*it)) {
+                    // A server that did not wake cannot be put to sleep.
+                    if cycles.iter().all(|it| it.remark.is_none()) {
+                        cycles.push(self.cycle(server, level).await);
+                    }
+                }
+                all.push(cycles);
+            }
+            all
+        })
+    }
+
+    async fn cycle(&self, server: &Target, level: SleepLevel) -> SleepCycle {
+        let mut cycle = SleepCycle { level: level.number(), asked: Some(clock::now()), ..SleepCycle::default() };
+        info!(level = cycle.level, server = server.base_url(), "the server is put to sleep and woken");
+        let mut stopped = self.stop.watch();
+        let done = tokio::select! {
+            _ = stopped.wait_for(|state| *state != StopState::Run) => Err("the run was asked to end".to_owned()),
+            done = steps(server, level, self.model, &mut cycle) => done,
+        };
+        if let Err(why) = done {
+            warn!(level = cycle.level, "sleep and wake were not measured whole: {why}");
+            cycle.remark = Some(why);
+        }
+        cycle
+    }
+}
+
+async fn steps(server: &Target, level: SleepLevel, model: &str, cycle: &mut SleepCycle) -> Result<(), String> {
+    let clock = Clock::start();
+    let since = |from: Duration| Some(clock.now().saturating_sub(from).as_secs_f64());
+    call("the sleep", sleep_mode::sleep(server, level)).await?;
+    until_sleeping(server, clock, true).await?;
+    cycle.sleep_seconds = since(Duration::ZERO);
+    let asked = clock.now();
+    let wake = |step| call("the wake", sleep_mode::wake(server, step));
+    match level {
+        SleepLevel::Offload => wake(WakeStep::All).await?,
+        SleepLevel::Discard => {
+            wake(WakeStep::Weights).await?;
+            let loading = clock.now();
+            wake(WakeStep::Reload).await?;
+            cycle.reload_seconds = since(loading);
+            wake(WakeStep::KvCache).await?;
+        }
+    }
+    until_sleeping(server, clock, false).await?;
+    cycle.wake_seconds = since(asked);
+    let sent = clock.now();
+    probe::generate(server, model).await.map_err(|error| format!("the first request after the wake: {error}"))?;
+    cycle.first_request_seconds = since(sent);
+    Ok(())
+}
+
+/// Waits until the server says that it sleeps, or that it does not.
+async fn until_sleeping(server: &Target, clock: Clock, wanted: bool) -> Result<(), String> {
+    let until = clock.now() + LIMIT;
+    while call("the question whether it sleeps", sleep_mode::is_sleeping(server)).await? != wanted {
+        if clock.now() >= until {
+            let state = if wanted { "asleep" } else { "awake" };
+            return Err(format!("the server was not {state} within {}", Span(LIMIT)));
+        }
+        tokio::time::sleep(ASK_EVERY).await;
+    }
+    Ok(())
+}
+
+async fn call<T>(what: &str, call: impl Future<Output = Result<T, ControlError>>) -> Result<T, String> {
+    match clock::limit(LIMIT, call).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(_) => Err(format!("{what} has no answer within {}", Span(LIMIT))),
+    }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
+    let cannot = |source| Failure::system(&LoadError::System { what: "the calls of the sleep mode", source });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+    Ok(runtime.block_on(future))
+}
+
+fn not_there(endpoint: &Endpoint) -> String {
+    let engine = match endpoint {
+        Endpoint::Server(server) => server.engine.name(),
+        Endpoint::Url(_) | Endpoint::Simulator(_) => "the server",
+    };
+    let path = sleep_mode::IS_SLEEPING;
+    format!(
+        "sleep_levels: the server ({engine}) has no {path}; start a vLLM from 0.8 on with --enable-sleep-mode and the variable \
+         VLLM_SERVER_DEV_MODE=1, which engine VLLM gets by itself, or take sleep_levels out of the profile"
+    )
+}
