@@ -130,7 +130,7 @@ pub struct Server {
     pub devices: Vec<Vec<String>>,
 
     /// Which replica a request goes to: RoundRobin, each in turn; LeastOutstanding, the one with the fewest requests under way.
-    /// Default: RoundRobin. In a cluster the Service distributes the connections.
+    /// Default: RoundRobin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "Distribution"))]
     pub distribution: Option<Distribution>,

@@ -34,7 +34,9 @@ pub use metrics::{METRICS_PATH, MetricsEndpoint};
 pub use pods::{NetworkPolicySettings, PodSecurity, Scraper};
 pub use profile::ProfileSource;
 pub use profiling::ResolvedProfiling;
-pub use server::{ManagedServer, Place, ReplicaStart, ServerNames, managed_server, resolve_server, server_image};
+pub use server::{
+    ManagedServer, Place, ReplicaStart, ServerNames, ServerReplicas, managed_server, resolve_server, server_image,
+};
 pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope, readable_slo};
 pub use target::{Endpoint, REDACTED, is_secret_name, unix_socket, without_credentials};
 pub use upload::{Upload, results_uri};
@@ -108,6 +110,9 @@ pub struct ResolvedRun {
     pub run: RunIdentity,
     /// Where the load goes.
     pub endpoint: Endpoint,
+    /// The replicas of the server that the operator started; absent: the launcher starts the server, or there are no several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_replicas: Option<ServerReplicas>,
     /// Where the server's metrics are read; absent: at the target, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Vec<MetricsEndpoint>>,
@@ -236,6 +241,7 @@ pub fn resolve(
     let endpoint = target::endpoint(spec, &identity, settings, &mut errors);
     let metrics = metrics::endpoints(spec, &identity.namespace, settings, &mut errors);
     let metrics = metrics.or_else(|| server::metrics(&identity, spec, settings));
+    let server_replicas = server::replicas(&identity, spec, settings);
     server::check_run(&identity, spec, &mut errors);
     target::check_model(spec, &mut errors);
     target::check_ca(spec, &mut errors);
@@ -260,6 +266,7 @@ pub fn resolve(
     errors.none_or(ResolvedRun {
         run: identity,
         endpoint,
+        server_replicas,
         metrics,
         api: spec.target.api,
         http_version: effective.target.http_version,

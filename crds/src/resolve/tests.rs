@@ -1,5 +1,5 @@
 use super::*;
-use crate::benchmark_run::SimulatorPreset;
+use crate::benchmark_run::{Distribution, SimulatorPreset};
 
 fn check(namespace: &str, spec: &str) -> Result<ResolvedRun, Vec<String>> {
     let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
@@ -191,6 +191,14 @@ fn a_server_of_a_cluster_is_called_by_the_names_of_its_objects() {
     // Whatever networks of the cluster are blocked.
     let allowed = two.egress.unwrap().allowed_hosts;
     assert_eq!(allowed[0], "chat-0bfe93-server.bench.svc.cluster.local");
+    // The launcher calls each of several replicas, as distribution says.
+    assert_eq!(run("engine: Simulator").server_replicas, None);
+    let two = run("engine: Simulator, replicas: 2, port: 81, distribution: LeastOutstanding").server_replicas.unwrap();
+    let name = "http://chat-0bfe93-pods.bench.svc.cluster.local:81";
+    assert_eq!((two.url.as_str(), two.count, two.distribution), (name, 2, Distribution::LeastOutstanding));
+    assert_eq!(run("engine: Simulator, replicas: 2").server_replicas.unwrap().distribution, Distribution::RoundRobin);
+    let local = check("", "{target: {server: {engine: Simulator, replicas: 2}}}").unwrap();
+    assert_eq!(local.server_replicas, None, "the launcher starts them itself");
     let shared = run("engine: Simulator, lifecycle: Reuse").endpoint;
     assert!(shared.name().starts_with("http://benchwright-"), "{shared:?}");
     let written =

@@ -15,6 +15,7 @@ use kube::{
 use crate::{SOON, against};
 
 const NO_STORAGE: &str = "storage: {none: {}}";
+const CLAIM: &str = "storage: {pvc: {claimName: results, size: 1Gi}}";
 /// Where the objects of servers are found.
 const SERVERS: &str = "app.kubernetes.io/component=server";
 
@@ -83,7 +84,7 @@ async fn a_run_starts_its_server_measures_it_and_leaves_nothing() -> anyhow::Res
 async fn two_replicas_share_the_load_and_are_both_measured() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "replicas").await?;
     let target = "{server: {engine: Simulator, replicas: 2, args: [--preset, tiny]}}";
-    namespace.create_run("chat", &against(target, 10.0, 5, NO_STORAGE)).await?;
+    namespace.create_run("chat", &against(target, 10.0, 5, CLAIM)).await?;
     let status = namespace.wait_for("chat", "phase Running", SOON, |it| it.phase == Some(Phase::Running)).await?;
     assert_eq!(status.server.as_ref().map(|it| it.ready_replicas), Some(2), "{status:?}");
     let found = servers(&namespace).await?;
@@ -91,7 +92,19 @@ async fn two_replicas_share_the_load_and_are_both_measured() -> anyhow::Result<(
     assert_eq!(found.iter().filter(|it| it.starts_with("service/")).count(), 2, "{found:?}");
     let status = namespace.wait_finished("chat", SOON * 2).await?;
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
-    assert_gone(&namespace, &status).await
+    assert_gone(&namespace, &status).await?;
+    let job = &status.attempts.last().context("a run that ended has an attempt")?.job_name;
+    let folder = format!("/results/{job}");
+    let report = namespace.print_from_claim("results", &["show", &folder, "--file", "report.json"]).await?;
+    let report: serde_json::Value = serde_json::from_str(&report)?;
+    let spread = &report["serverReplicas"];
+    assert_eq!((&spread["distribution"], &spread["fallback"]), (&"RoundRobin".into(), &serde_json::Value::Null));
+    let called = spread["called"].as_array().context("each replica has its own address")?;
+    let requests: Vec<_> = called.iter().filter_map(|it| it["requests"].as_u64()).collect();
+    // Each request goes to the next replica in turn.
+    assert_eq!(requests, [25, 25], "{spread}");
+    assert_ne!(called[0]["url"], called[1]["url"]);
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -69,6 +69,7 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
         server_metrics: None,
         startups: &[],
         managed_server: None,
+        server_replicas: None,
         server_logs: &[],
         records: recorder.records.as_ref(),
     };

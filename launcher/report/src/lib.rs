@@ -36,7 +36,7 @@ use std::{fs, io, path::PathBuf};
 
 use benchmark_report::Revision;
 use crds::{hex, resolve::ResolvedRun};
-use json::{ManagedServerDocument, ReportDocument};
+use json::{ManagedServerDocument, ReportDocument, ServerReplicasDocument};
 use sha2::{Digest as _, Sha256};
 use tracing::warn;
 use workload_profiles::{Notice, Workload};
@@ -88,6 +88,8 @@ pub struct Report<'a> {
     pub startups: &'a [ServerStart],
     /// The server that was started for the run; `None`: it has another target.
     pub managed_server: Option<&'a ManagedServerDocument>,
+    /// How requests were spread over the replicas that the operator started; `None`: there are none.
+    pub server_replicas: Option<&'a ServerReplicasDocument>,
     /// The logs of its replicas, in their order.
     pub server_logs: &'a [PathBuf],
     /// Each request; `None` where the run does not ask for them.

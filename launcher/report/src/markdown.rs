@@ -7,7 +7,7 @@ use std::{
 
 use crds::{
     Outcome,
-    benchmark_run::{Enforcement, Lifecycle},
+    benchmark_run::{self, Enforcement, Lifecycle},
     units::Span,
     wording::{one_line, percent},
 };
@@ -50,6 +50,7 @@ pub fn render(report: &Report<'_>) -> String {
     sureness(report.analysis, &mut page);
     sessions(report.analysis, &mut page);
     managed_server(report, &mut page);
+    server_replicas(report, &mut page);
     servers(report, &mut page);
     startups(report, &mut page);
     failures(report.analysis, &mut page);
@@ -385,6 +386,26 @@ fn managed_server(report: &Report<'_>, page: &mut Page) {
         }
         Some(notes) => notes.iter().for_each(|it| page.line(format_args!("- {}", cell(it)))),
     }
+}
+
+/// How requests were spread over the replicas of a server that the operator started.
+fn server_replicas(report: &Report<'_>, page: &mut Page) {
+    let Some(server) = report.server_replicas else { return };
+    page.heading("Replicas");
+    if let Some(why) = &server.fallback {
+        page.line(format_args!("{}", cell(why)));
+        return;
+    }
+    let how = match server.distribution {
+        benchmark_run::Distribution::RoundRobin => "each request went to the next replica in turn",
+        benchmark_run::Distribution::LeastOutstanding => {
+            "each request went to the replica with the fewest requests under way"
+        }
+    };
+    page.line(format_args!("Each replica was called at its own address; {how} ({:?}).\n", server.distribution));
+    let rows = server.called.iter().enumerate();
+    let rows = rows.map(|(index, it)| vec![index.to_string(), cell(&it.url), it.requests.to_string()]);
+    page.table(&["replica", "URL", "requests"], TEXT, rows);
 }
 
 /// What the servers said of themselves.

@@ -57,7 +57,8 @@ async fn check_source(index: usize, url: &str, resolver: &Resolver) -> Result<()
     }
 }
 
-fn host_and_port(url: &str) -> Option<(String, u16)> {
+/// The host and the port of a URL; `None`: it cannot be read.
+pub(super) fn host_and_port(url: &str) -> Option<(String, u16)> {
     let url = Url::parse(url).ok()?;
     let host = url.host_str()?.trim_start_matches('[').trim_end_matches(']').to_owned();
     Some((host, url.port_or_known_default()?))

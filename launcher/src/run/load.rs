@@ -4,7 +4,10 @@ use std::{cell::OnceCell, io::IsTerminal as _, iter, path::PathBuf, sync::Arc};
 
 use ::loadgen::plan;
 use ::server_metrics::scrape::Scraped;
-use crds::{resolve::Endpoint, wording::with_causes};
+use crds::{
+    resolve::{Endpoint, ResolvedRun},
+    wording::with_causes,
+};
 use tracing::{info, warn};
 use workload_profiles::Workload;
 
@@ -15,6 +18,7 @@ use super::{
     profiler::{self, Profiler},
     progress::Watcher,
     ready::{self, AllReady, Ready},
+    replicas::Replicas,
     server_metrics::ServerMetrics,
     signals::Deadline,
     sleep::{self, Sleeper},
@@ -59,6 +63,8 @@ pub(super) struct Loaded<'a> {
     pub(super) scraped: Option<Scraped>,
     /// How many requests each replica of a managed server got; empty: there is one target.
     pub(super) requests_by_replica: Vec<u64>,
+    /// The replicas that the operator started; `None`: there are none.
+    pub(super) replicas: Option<Replicas>,
     /// What a profiler recorded; `None`: none was asked for.
     pub(super) profiling: Option<Profiling>,
     /// What was measured of the sleep of each server, the first one first; empty: nothing was.
@@ -80,13 +86,17 @@ impl<'a> Setup<'a, '_> {
         let Sources { files, scoring, secrets } = process.sources(input, options)?;
         let traces = profiler::folder(input, self.store.path())?;
         let (base_urls, _simulator) = self.start_target(traces.clone())?;
-        let AllReady { first: mut ready, others, at } =
-            ready::wait(input, secrets, &base_urls, &process.resolver, stop)?;
+        let replicas = Replicas::find(&input.run, &process.resolver, stop)?;
+        let called = replicas.as_ref().and_then(|it| it.called(&process.resolver));
+        let AllReady { first: mut ready, others, at } = match called {
+            Some(called) => ready::wait_each(input, secrets, &called, stop)?,
+            None => ready::wait(input, secrets, &base_urls, &process.resolver, stop)?,
+        };
         process.servers.ready(&at, stop)?;
         let servers = iter::once(&ready.target).chain(&others).cloned().collect();
         let model = ready.model.clone();
         let sleeper = Sleeper::check(input, servers, &model, stop)?;
-        let spread = spread(&input.run.endpoint, others.len());
+        let spread = spread(&input.run, others.len());
         if let Some(spread) = &spread {
             ready.target = ready.target.with_replicas(others, Arc::clone(spread));
         }
@@ -131,6 +141,7 @@ impl<'a> Setup<'a, '_> {
             scoring: scoring.as_ref(),
             scraped,
             requests_by_replica,
+            replicas,
             profiling,
             sleep_cycles,
         })
@@ -218,11 +229,13 @@ impl<'a> Setup<'a, '_> {
 }
 
 /// How requests are spread over the replicas of a managed server; `None`: there is one.
-fn spread(endpoint: &Endpoint, others: usize) -> Option<Arc<Spread>> {
-    match endpoint {
-        Endpoint::Server(server) if others > 0 => Some(Arc::new(Spread::new(server.distribution, others + 1))),
-        _ => None,
-    }
+fn spread(run: &ResolvedRun, others: usize) -> Option<Arc<Spread>> {
+    let distribution = match (&run.endpoint, &run.server_replicas) {
+        (Endpoint::Server(server), _) => server.distribution,
+        (_, Some(replicas)) => replicas.distribution,
+        _ => return None,
+    };
+    (others > 0).then(|| Arc::new(Spread::new(distribution, others + 1)))
 }
 
 pub(super) fn not_issued(error: LoadError) -> Failure {

@@ -25,6 +25,7 @@ mod progress;
 mod progress_text;
 pub(crate) mod ready;
 mod repeats;
+mod replicas;
 mod retention;
 mod server_metrics;
 mod signals;
@@ -222,15 +223,25 @@ impl Order<'_> {
         let with_records =
             input.workload.loadgen.is_some() || matches!(input.workload.requests, RequestSource::Questions(_));
         let needed = if with_records { Keep::Records } else { keep };
-        let Loaded { ready, server, issued, files, scoring, scraped, requests_by_replica, profiling, sleep_cycles } =
-            match (Setup { input, options, process, store: &store, keep: needed }).run() {
-                Ok(loaded) => loaded,
-                Err(failure) => {
-                    store.discard();
-                    process.servers.end();
-                    return Err(process.servers.explain(failure));
-                }
-            };
+        let Loaded {
+            ready,
+            server,
+            issued,
+            files,
+            scoring,
+            scraped,
+            requests_by_replica,
+            replicas,
+            profiling,
+            sleep_cycles,
+        } = match (Setup { input, options, process, store: &store, keep: needed }).run() {
+            Ok(loaded) => loaded,
+            Err(failure) => {
+                store.discard();
+                process.servers.end();
+                return Err(process.servers.explain(failure));
+            }
+        };
         // A start is measured with a server of its own.
         let is_last = input.workload.work == Work::Startup
             || input.run.run.repeat_number.is_none_or(|it| it >= input.run.repeat)
@@ -240,6 +251,7 @@ impl Order<'_> {
         if let Some(managed) = &mut managed {
             managed.document.count_requests(&requests_by_replica);
         }
+        let replicas = replicas.map(|it| it.document(&requests_by_replica));
         let Issued { workload, load, tests, trials } = issued;
         let scored = scoring.map(|it| match it.score(&workload, &load, &tests) {
             Ok(scored) => scored,
@@ -256,6 +268,7 @@ impl Order<'_> {
         let mut analysis = analysis::analyse(&Measured::from(&load), &input.workload, &input.run, &ready.model);
         let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::from_tests(tests, trials));
         analysis.judgement.remarks.extend(server.remark());
+        analysis.judgement.remarks.extend(replicas.iter().filter_map(|it| it.fallback.clone()));
         if let Some(exited) = &death {
             analysis.verdict.explain_lost_target(&exited.headline());
         }
@@ -290,6 +303,7 @@ impl Order<'_> {
             server_metrics: servers.as_ref(),
             startups: managed.as_ref().map_or(&[], |it| &it.starts),
             managed_server: managed.as_ref().map(|it| &it.document),
+            server_replicas: replicas.as_ref(),
             server_logs: managed.as_ref().map_or(&[], |it| &it.logs),
             records,
         };

@@ -89,6 +89,9 @@ pub(crate) struct AllReady {
     pub(crate) at: Vec<Timestamp>,
 }
 
+/// A base URL, and what finds its addresses.
+pub(crate) type Called = (String, Resolver);
+
 /// Attempts to reach the target until it is ready or the timeout ends. An error that waiting cannot solve fails at once. Several
 /// URLs are those of replicas, which are waited for together.
 pub(crate) fn wait(
@@ -98,9 +101,15 @@ pub(crate) fn wait(
     resolver: &Resolver,
     stop: &Stop,
 ) -> Result<AllReady, Failure> {
+    let called: Vec<Called> = base_urls.iter().map(|url| (url.clone(), resolver.clone())).collect();
+    wait_each(input, secrets, &called, stop)
+}
+
+/// The same for URLs whose addresses are found in ways of their own.
+pub(crate) fn wait_each(input: &Input, secrets: &Secrets, called: &[Called], stop: &Stop) -> Result<AllReady, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "the readiness probe", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
-    let one = async |url: &String| {
+    let one = async |(url, resolver): &Called| {
         let ready = until_ready(input, secrets, url, resolver).await?;
         Ok::<_, Failure>((ready, clock::now()))
     };
@@ -108,7 +117,7 @@ pub(crate) fn wait(
         let mut stopped = stop.watch();
         let all = tokio::select! {
             _ = stopped.wait_for(|state| *state != StopState::Run) => return Err(Failure::cancelled()),
-            all = try_join_all(base_urls.iter().map(one)) => all?,
+            all = try_join_all(called.iter().map(one)) => all?,
         };
         let (ready, at): (Vec<Ready>, Vec<Timestamp>) = all.into_iter().unzip();
         let mut ready = ready.into_iter();

@@ -1,10 +1,11 @@
 //! What a managed server is called and how it is reached in a cluster.
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::{FIELD, REPLICA};
 use crate::{
-    benchmark_run::{BenchmarkRunSpec, Lifecycle, MetricsKind, Server, ServerEngine},
+    benchmark_run::{BenchmarkRunSpec, Distribution, Lifecycle, MetricsKind, Server, ServerEngine},
     hex,
     resolve::{Errors, METRICS_PATH, MetricsEndpoint, RunIdentity, Settings, effective},
     wording::quoted,
@@ -18,7 +19,7 @@ const KEY_BYTES: usize = 5;
 pub struct ServerNames {
     /// Its Deployment, and the Service that the load goes to.
     pub server: String,
-    /// The Service that leads to each of its pods, for their metrics.
+    /// The Service that leads to each of its pods, for the requests that are spread over them and for their metrics.
     pub pods: String,
     /// A hash of the description of a server that runs share; `None`: it belongs to its run alone.
     pub key: Option<String>,
@@ -74,19 +75,41 @@ pub(in crate::resolve) fn metrics(
     spec: &BenchmarkRunSpec,
     settings: &Settings,
 ) -> Option<Vec<MetricsEndpoint>> {
-    let server = managed_server(spec).filter(|_| !run.namespace.is_empty())?;
-    let defaults = effective::server(server);
-    if defaults.replicas < 2 {
-        return None;
-    }
-    let pods = ServerNames::new(run, server, settings).pods;
-    let url = format!("http://{}:{}{METRICS_PATH}", host(&pods, &run.namespace, settings), defaults.port);
+    let server = managed_server(spec)?;
+    let replicas = replicas(run, spec, settings)?;
+    let url = format!("{}{METRICS_PATH}", replicas.url);
     let kind = match server.engine {
         ServerEngine::Vllm | ServerEngine::Simulator => MetricsKind::Vllm,
         ServerEngine::Sglang => MetricsKind::Sglang,
         ServerEngine::Custom => MetricsKind::Auto,
     };
     Some(vec![MetricsEndpoint { url, kind }])
+}
+
+/// The replicas of a server in a cluster, each of which the launcher calls at its own address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerReplicas {
+    /// The base URL of the Service whose name has the addresses of all of them.
+    pub url: String,
+    /// How many there are, from 2 to 64.
+    pub count: u32,
+    /// Which of them a request goes to.
+    pub distribution: Distribution,
+}
+
+/// The replicas that the launcher spreads its requests over; `None`: there is one.
+pub(in crate::resolve) fn replicas(
+    run: &RunIdentity,
+    spec: &BenchmarkRunSpec,
+    settings: &Settings,
+) -> Option<ServerReplicas> {
+    let server = managed_server(spec).filter(|_| !run.namespace.is_empty())?;
+    let defaults = effective::server(server);
+    let pods = ServerNames::new(run, server, settings).pods;
+    let url = format!("http://{}:{}", host(&pods, &run.namespace, settings), defaults.port);
+    let all = ServerReplicas { url, count: defaults.replicas, distribution: defaults.distribution };
+    Some(all).filter(|it| it.count > 1)
 }
 
 /// The name of the Service, which the launcher may call wherever the installation blocks the networks of the cluster.

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use cluster::{ServerNames, managed_server, server_image};
-pub(super) use cluster::{called_host, check_run, metrics};
+pub use cluster::{ServerNames, ServerReplicas, managed_server, server_image};
+pub(super) use cluster::{called_host, check_run, metrics, replicas};
 
 use super::{Errors, FieldError, effective};
 use crate::benchmark_run::{Distribution, Lifecycle, Server, ServerEngine};

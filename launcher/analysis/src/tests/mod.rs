@@ -59,6 +59,7 @@ fn run() -> ResolvedRun {
             repeat_number: None,
         },
         endpoint: Endpoint::Simulator(SimulatorPreset::Tiny),
+        server_replicas: None,
         metrics: None,
         api: None,
         model: None,

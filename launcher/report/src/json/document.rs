@@ -29,6 +29,7 @@ use super::{
     objectives::{self, ObjectiveDocument},
     request_sample::RequestSampleDocument,
     server::ServerDocument,
+    server_replicas::ServerReplicasDocument,
     servers::ServerMetricsDocument,
     sessions::SessionsDocument,
     time_series::TimeSeriesDocument,
@@ -52,6 +53,8 @@ pub struct ReportDocument {
     pub startups: Vec<ServerStart>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub managed_server: Option<ManagedServerDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_replicas: Option<ServerReplicasDocument>,
     pub started: Timestamp,
     pub outcome: Outcome,
     pub reasons: Vec<ReasonDocument>,
@@ -116,6 +119,7 @@ impl ReportDocument {
             server: report.server.map(ServerDocument::new),
             startups: report.startups.to_vec(),
             managed_server: report.managed_server.cloned(),
+            server_replicas: report.server_replicas.cloned(),
             started: analysis.started,
             outcome: analysis.verdict.outcome,
             reasons: analysis.verdict.reasons.iter().map(reason).collect(),

@@ -156,6 +156,7 @@ impl Fixture {
             server_metrics: None,
             startups: &[],
             managed_server: None,
+            server_replicas: None,
             server_logs: &[],
             records: Some(&analysed.records),
         }
@@ -250,6 +251,7 @@ fn run() -> ResolvedRun {
             repeat_number: None,
         },
         endpoint: Endpoint::Url("http://gateway.llm-d:80".into()),
+        server_replicas: None,
         metrics: None,
         api: None,
         model: None,

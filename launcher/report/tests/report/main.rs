@@ -9,6 +9,7 @@ mod layout;
 mod objectives;
 mod page_data;
 mod repeats;
+mod server_replicas;
 mod servers;
 mod stages_csv;
 mod standard_report;

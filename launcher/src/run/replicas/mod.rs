@@ -1,0 +1,121 @@
+//! [I/O] The replicas of a server that the operator started: their addresses, all of which one name has in the DNS of the cluster.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use crds::resolve::{ResolvedRun, ServerReplicas};
+use futures::future::FutureExt as _;
+use tracing::{info, warn};
+
+use super::{Failure, egress, ready::Called};
+use clock::Clock;
+use engine::{
+    client::{Lookup, Resolver},
+    issue::LoadError,
+    stop::{Stop, StopState},
+};
+use report::json::{CalledReplicaDocument, ServerReplicasDocument};
+
+/// How long the name may lack addresses. All replicas were ready before the launcher was created, but the DNS of a cluster keeps an
+/// answer for up to 30 seconds, and may hear of a pod later than the operator.
+const LIMIT: Duration = Duration::from_secs(60);
+/// Time between two lookups.
+const TRY_EVERY: Duration = Duration::from_secs(1);
+
+/// The replicas of the server of a run.
+pub(super) struct Replicas {
+    asked: ServerReplicas,
+    /// In their order, each once; or why the Service is called in place of them.
+    addresses: Result<Vec<SocketAddr>, String>,
+}
+
+impl Replicas {
+    /// Looks for the addresses of all replicas, for a bounded time. `None`: the operator started no server with several.
+    pub(super) fn find(run: &ResolvedRun, resolver: &Resolver, stop: &Stop) -> Result<Option<Replicas>, Failure> {
+        let Some(asked) = &run.server_replicas else { return Ok(None) };
+        let cannot = |source| Failure::system(&LoadError::System { what: "the lookup of the replicas", source });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+        let found = runtime.block_on(async {
+            let mut stopped = stop.watch();
+            tokio::select! {
+                _ = stopped.wait_for(|state| *state != StopState::Run) => Err(Failure::cancelled()),
+                found = Replicas::look_up(asked, resolver, Clock::start()) => Ok(found),
+            }
+        })?;
+        match &found.addresses {
+            Ok(addresses) => info!(?addresses, "requests are spread over the replicas of the server"),
+            Err(why) => warn!("{why}"),
+        }
+        Ok(Some(found))
+    }
+
+    async fn look_up(asked: &ServerReplicas, resolver: &Resolver, clock: Clock) -> Replicas {
+        let addresses = addresses(asked, resolver, clock).await.map_err(|problem| {
+            format!(
+                "the requests were not spread over the replicas of the server (target.server.distribution): {problem}; the load went to \
+                 the Service, which distributes connections"
+            )
+        });
+        Replicas { asked: asked.clone(), addresses }
+    }
+
+    /// Each replica with its own address, which is checked as any other of this name; `None`: the Service is called. All have the name of
+    /// the Service of the pods in their requests.
+    pub(super) fn called(&self, resolver: &Resolver) -> Option<Vec<Called>> {
+        let one = |address: &SocketAddr| (self.asked.url.clone(), resolver.clone().with_lookup(always(*address)));
+        self.addresses.as_ref().ok().map(|all| all.iter().map(one).collect())
+    }
+
+    /// What the report says of them. `requests`: how many each of them got.
+    pub(super) fn document(self, requests: &[u64]) -> ServerReplicasDocument {
+        let ServerReplicas { count, distribution, .. } = self.asked;
+        let (addresses, fallback) = match self.addresses {
+            Ok(addresses) => (addresses, None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
+        let called = addresses.iter().zip(requests);
+        let called =
+            called.map(|(it, requests)| CalledReplicaDocument { url: format!("http://{it}"), requests: *requests });
+        ServerReplicasDocument { asked: count, distribution, called: called.collect(), fallback }
+    }
+}
+
+/// A lookup that finds one address.
+fn always(address: SocketAddr) -> Lookup {
+    Arc::new(move |_, _| async move { Ok(vec![address]) }.boxed())
+}
+
+/// The addresses of all replicas, or what the name has in place of them.
+async fn addresses(asked: &ServerReplicas, resolver: &Resolver, clock: Clock) -> Result<Vec<SocketAddr>, String> {
+    let Some((host, port)) = egress::host_and_port(&asked.url) else { return Err(format!("{} is no URL", asked.url)) };
+    let sleeper = clock.sleeper();
+    let limit = LIMIT.as_secs();
+    let mut last = format!("the lookup of {host} has no answer");
+    loop {
+        let Ok(found) = clock.within(Some(LIMIT), resolver.addresses(&host, port)).await else {
+            return Err(format!("{last}, after {limit} seconds"));
+        };
+        let problem = match found {
+            Ok(mut found) => {
+                found.sort_unstable();
+                found.dedup();
+                if found.len() >= asked.count as usize {
+                    return Ok(found);
+                }
+                format!("{host} has {} of {} addresses", found.len(), asked.count)
+            }
+            Err(error) if error.is_refusal() => return Err(format!("{host} {error}")),
+            Err(error) => format!("{host} has no address: {error}"),
+        };
+        if problem != last {
+            info!("{problem}; it has {limit} seconds for that");
+            last = problem;
+        }
+        if clock.now() + TRY_EVERY > LIMIT {
+            return Err(format!("{last}, after {limit} seconds"));
+        }
+        sleeper.until(clock.now() + TRY_EVERY).await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+use std::{
+    io,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use crds::{
+    benchmark_run::{Api, Distribution},
+    resolve::Egress,
+};
+use engine::client::{Target, probe};
+
+use super::*;
+
+const ONE_MODEL: &str = "HTTP/1.1 200 OK\r\ncontent-length: 21\r\nconnection: close\r\n\r\n{\"data\":[{\"id\":\"m\"}]}";
+
+fn asked(port: u16) -> ServerReplicas {
+    ServerReplicas {
+        url: format!("http://chat-pods.bench.svc:{port}"),
+        count: 2,
+        distribution: Distribution::LeastOutstanding,
+    }
+}
+
+/// A resolver whose answers follow each other; the last one stays.
+fn resolver(answers: &'static [&[&str]]) -> (Resolver, Arc<AtomicU64>) {
+    let asked = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&asked);
+    let lookup: Lookup = Arc::new(move |_, port| {
+        let number = usize::try_from(counted.fetch_add(1, Ordering::SeqCst)).unwrap();
+        let ips = answers[number.min(answers.len() - 1)];
+        async move {
+            match ips {
+                [] => Err(io::Error::new(io::ErrorKind::NotFound, "no such name")),
+                ips => Ok(ips.iter().map(|it| SocketAddr::new(it.parse().unwrap(), port)).collect()),
+            }
+        }
+        .boxed()
+    });
+    let allowed_hosts = vec!["chat-pods.bench.svc".to_owned()];
+    let rules = Egress { allowed_hosts, ..Egress::cluster_default() }.rules("egress").unwrap();
+    (Resolver::in_cluster(rules).with_lookup(lookup), asked)
+}
+
+async fn look_up(answers: &'static [&[&str]]) -> (Result<Vec<String>, String>, u64) {
+    let (resolver, lookups) = resolver(answers);
+    let found = Replicas::look_up(&asked(8000), &resolver, Clock::from_runtime()).await;
+    let addresses = found.addresses.map(|all| all.iter().map(SocketAddr::to_string).collect());
+    (addresses, lookups.load(Ordering::SeqCst))
+}
+
+fn addresses(all: &[&str]) -> Result<Vec<String>, String> {
+    Ok(all.iter().map(|it| (*it).to_owned()).collect())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_replicas_are_those_that_the_name_has_each_once_and_in_order() {
+    let found = look_up(&[&["10.0.0.7", "10.0.0.5", "10.0.0.7"]]).await;
+    assert_eq!(found, (addresses(&["10.0.0.5:8000", "10.0.0.7:8000"]), 1));
+    // A server that runs share may have been given more replicas by hand.
+    assert_eq!(look_up(&[&["10.0.0.1", "10.0.0.2", "10.0.0.3"]]).await.0.unwrap().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_lacks_addresses_is_looked_up_again() {
+    let found = look_up(&[&[], &["10.0.0.5"], &["10.0.0.5"], &["10.0.0.5", "fd00::7"]]).await;
+    assert_eq!(found, (addresses(&["10.0.0.5:8000", "[fd00::7]:8000"]), 4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_an_address_stays_missing_the_service_is_called_and_the_report_says_why() {
+    for (answers, says) in [
+        (
+            &[&["10.0.0.5"] as &[&str]] as &'static [&[&str]],
+            "chat-pods.bench.svc has 1 of 2 addresses, after 60 seconds",
+        ),
+        (&[&[]], "chat-pods.bench.svc has no address: no such name, after 60 seconds"),
+    ] {
+        let (resolver, lookups) = resolver(answers);
+        let found = Replicas::look_up(&asked(8000), &resolver, Clock::from_runtime()).await;
+        assert!(lookups.load(Ordering::SeqCst) > 50, "it waits");
+        assert!(found.called(&resolver).is_none());
+        let document = found.document(&[]);
+        assert_eq!((document.asked, document.called.len()), (2, 0));
+        let why = document.fallback.unwrap();
+        assert!(why.contains(says) && why.contains("went to the Service"), "{why}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_that_may_not_be_called_is_not_waited_for() {
+    let egress = Egress { blocked: vec!["10.0.0.0/8".to_owned()], ..Egress::cluster_default() };
+    let lookups = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&lookups);
+    let blocked = Resolver::in_cluster(egress.rules("egress").unwrap()).with_lookup(Arc::new(move |_, port| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        async move { Ok(vec![SocketAddr::from(([10, 0, 0, 5], port))]) }.boxed()
+    }));
+    let found = Replicas::look_up(&asked(8000), &blocked, Clock::from_runtime()).await;
+    let why = found.addresses.unwrap_err();
+    assert!(why.contains("resolves to 10.0.0.5"), "{why}");
+    assert_eq!(lookups.load(Ordering::SeqCst), 1);
+}
+
+/// A server that counts the requests whose host is that of the Service of the pods.
+fn server(ip: &str, port: u16) -> (u16, Arc<AtomicU64>) {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind((ip, port)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&count);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { break };
+            let mut head = [0; 4_096];
+            let length = stream.read(&mut head).unwrap_or(0);
+            let head = String::from_utf8_lossy(&head[..length]).to_ascii_lowercase();
+            counted.fetch_add(u64::from(head.contains("host: chat-pods.bench.svc:")), Ordering::SeqCst);
+            // The client may go away early.
+            let _ = stream.write_all(ONE_MODEL.as_bytes());
+        }
+    });
+    (port, count)
+}
+
+#[tokio::test]
+async fn each_replica_is_called_at_its_own_address_by_the_name_of_the_service() {
+    let (port, first) = server("127.0.0.1", 0);
+    let (_, second) = server("127.0.0.2", port);
+    let (resolver, _) = resolver(&[&["127.0.0.2", "127.0.0.1"]]);
+    let found = Replicas::look_up(&asked(port), &resolver, Clock::start()).await;
+    let called = found.called(&resolver).unwrap();
+    for ((url, resolver), times) in called.iter().zip([1, 3]) {
+        let target = Target::new(url, Api::Completions, None, None, &Default::default()).unwrap();
+        let target = target.resolving_with(resolver.clone()).unwrap();
+        for _ in 0..times {
+            assert_eq!(probe::models(&target).await.unwrap()[0].id, "m");
+        }
+    }
+    assert_eq!([first.load(Ordering::SeqCst), second.load(Ordering::SeqCst)], [1, 3]);
+    let document = found.document(&[7, 9]);
+    let requests: Vec<_> = document.called.iter().map(|it| (it.url.clone(), it.requests)).collect();
+    assert_eq!(requests, [(format!("http://127.0.0.1:{port}"), 7), (format!("http://127.0.0.2:{port}"), 9)]);
+    assert_eq!(document.fallback, None);
+}
