@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 30] = [
+const ARROWS: [(&str, &[&str]); 31] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("policy", &["crds", "workload-profiles"]),
@@ -23,7 +23,8 @@ const ARROWS: [(&str, &[&str]); 30] = [
     ("loadgen", &["crds", "workload-profiles"]),
     ("tokenizer", &[]),
     ("python-data", &[]),
-    ("offline-engine", &["clock"]),
+    ("frames", &[]),
+    ("offline-engine", &["clock", "frames"]),
     ("startup", &["crds"]),
     ("statistics", &[]),
     ("charts", &[]),
@@ -54,6 +55,7 @@ const ARROWS: [(&str, &[&str]); 30] = [
             "compare-command",
             "crds",
             "engine",
+            "frames",
             "loadgen",
             "managed-server",
             "offline-engine",
@@ -72,11 +74,12 @@ const ARROWS: [(&str, &[&str]); 30] = [
 ];
 
 /// Crates whose functions take values and return values, down to the last dependency.
-const PURE: [&str; 12] = [
+const PURE: [&str; 13] = [
     "accuracy",
     "charts",
     "chat-template",
     "crds",
+    "frames",
     "junit",
     "policy",
     "workload-profiles",

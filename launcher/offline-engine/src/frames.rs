@@ -1,7 +1,7 @@
 //! The frames between the endpoint and the runner, `launcher/bridge/benchwright_engine.py`. Pure.
-//!
-//! A frame is the length of what follows (u32), its kind (u8), and its content. All numbers are little-endian.
+//! All numbers are little-endian.
 
+use ::frames::{Frame, TooLong};
 use serde::Deserialize;
 
 /// The version of the frames. The runner sends its own first.
@@ -88,20 +88,20 @@ pub(crate) enum FrameError {
     Unknown { kind: u8, length: usize },
 }
 
-/// Cuts bytes into frames.
-#[derive(Debug, Default)]
-pub(crate) struct Decoder {
-    bytes: Vec<u8>,
-    /// Number of bytes that were decoded.
-    read: usize,
+/// Reads messages from bytes.
+#[derive(Debug)]
+pub(crate) struct Decoder(::frames::Decoder);
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Decoder(::frames::Decoder::new(MAX_FRAME))
+    }
 }
 
 impl Decoder {
     /// Adds bytes that arrived.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        self.bytes.drain(..self.read);
-        self.read = 0;
-        self.bytes.extend_from_slice(bytes);
+        self.0.push(bytes);
     }
 
     /// The next message. `None`: its frame is not complete yet.
@@ -109,17 +109,10 @@ impl Decoder {
     /// # Errors
     /// The frame cannot be read. Later frames cannot be read either.
     pub(crate) fn next(&mut self) -> Result<Option<Message>, FrameError> {
-        let Some((length, rest)) = self.bytes[self.read..].split_first_chunk() else { return Ok(None) };
-        let length = u32::from_le_bytes(*length) as usize;
-        if length > MAX_FRAME {
-            return Err(FrameError::TooLong(length));
-        }
-        let Some(frame) = rest.get(..length) else { return Ok(None) };
-        let (kind, content) = frame.split_first().unwrap_or((&0, &[]));
-        let unknown = FrameError::Unknown { kind: *kind, length: content.len() };
-        let message = read(*kind, Cursor(content)).ok_or(unknown)?;
-        self.read += size_of::<u32>() + length;
-        Ok(Some(message))
+        let next = self.0.next_frame().map_err(|TooLong(length)| FrameError::TooLong(length))?;
+        let Some(Frame { kind, content }) = next else { return Ok(None) };
+        let unknown = FrameError::Unknown { kind, length: content.len() };
+        read(kind, Cursor(content)).map(Some).ok_or(unknown)
     }
 }
 
@@ -190,13 +183,10 @@ pub(crate) fn abort(id: u64) -> Vec<u8> {
     frame(ABORT, |content| content.extend(id.to_le_bytes()))
 }
 
+// A body of a request is bounded far below 4 GiB.
 fn frame(kind: u8, content: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut bytes = vec![0; size_of::<u32>()];
-    bytes.push(kind);
-    content(&mut bytes);
-    // A body of a request is bounded far below 4 GiB.
-    let length = u32::try_from(bytes.len() - size_of::<u32>()).unwrap_or(u32::MAX);
-    bytes[..size_of::<u32>()].copy_from_slice(&length.to_le_bytes());
+    let mut bytes = Vec::new();
+    ::frames::write(&mut bytes, kind, content);
     bytes
 }
 

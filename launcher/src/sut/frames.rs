@@ -1,6 +1,7 @@
 //! The frames between a LoadGen program and the launcher. Pure. `docs/loadgen-bridge.md` describes them.
-//!
-//! A frame is the length of what follows (u32), its kind (u8), and its content. All numbers are little-endian.
+//! All numbers are little-endian.
+
+use ::frames::{Frame, TooLong, write};
 
 /// The version of the frames. Both sides send theirs first. A side that gets another version ends.
 pub const VERSION: u16 = 1;
@@ -51,20 +52,20 @@ pub enum FrameError {
     },
 }
 
-/// Cuts bytes into frames.
-#[derive(Debug, Default)]
-pub struct Decoder {
-    bytes: Vec<u8>,
-    /// Number of bytes that were decoded.
-    read: usize,
+/// Reads messages from bytes.
+#[derive(Debug)]
+pub struct Decoder(::frames::Decoder);
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Decoder(::frames::Decoder::new(MAX_FRAME))
+    }
 }
 
 impl Decoder {
     /// Adds bytes that arrived.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.bytes.drain(..self.read);
-        self.read = 0;
-        self.bytes.extend_from_slice(bytes);
+        self.0.push(bytes);
     }
 
     /// The next message. `None`: its frame is not complete yet.
@@ -72,26 +73,18 @@ impl Decoder {
     /// # Errors
     /// The frame cannot be read. Later frames cannot be read either.
     pub fn next(&mut self) -> Result<Option<Message>, FrameError> {
-        let Some((length, rest)) = self.bytes[self.read..].split_first_chunk() else { return Ok(None) };
-        let length = u32::from_le_bytes(*length) as usize;
-        if length > MAX_FRAME {
-            return Err(FrameError::TooLong(length));
-        }
-        let Some(frame) = rest.get(..length) else { return Ok(None) };
-        let message = read(frame)?;
-        self.read += size_of::<u32>() + length;
-        Ok(Some(message))
+        let next = self.0.next_frame().map_err(|TooLong(length)| FrameError::TooLong(length))?;
+        next.map(read).transpose()
     }
 
     /// Whether the bytes so far end within a frame.
     pub fn has_rest(&self) -> bool {
-        self.read < self.bytes.len()
+        self.0.has_rest()
     }
 }
 
-fn read(frame: &[u8]) -> Result<Message, FrameError> {
-    let (kind, content) = frame.split_first().unwrap_or((&0, &[]));
-    match (*kind, content) {
+fn read(Frame { kind, content }: Frame<'_>) -> Result<Message, FrameError> {
+    match (kind, content) {
         (HELLO, [low, high]) => Ok(Message::Hello(u16::from_le_bytes([*low, *high]))),
         (ISSUE, samples) if samples.len() % SAMPLE == 0 => {
             Ok(Message::Issue(samples.chunks_exact(SAMPLE).map(sample).collect()))
@@ -107,7 +100,7 @@ fn sample(bytes: &[u8]) -> Sample {
 
 /// Adds the frame for a ready target, with the number of samples (0: every index is valid) and the model.
 pub fn ready(into: &mut Vec<u8>, samples: u64, model: &str) {
-    frame(into, READY, |content| {
+    write(into, READY, |content| {
         content.extend(VERSION.to_le_bytes());
         content.extend(samples.to_le_bytes());
         content.extend(model.bytes());
@@ -116,7 +109,7 @@ pub fn ready(into: &mut Vec<u8>, samples: u64, model: &str) {
 
 /// Adds the frame for the first output of a sample.
 pub fn first(into: &mut Vec<u8>, id: u64, token_ids: &[u32]) {
-    frame(into, FIRST, |content| {
+    write(into, FIRST, |content| {
         content.extend(id.to_le_bytes());
         numbers(content, token_ids);
     });
@@ -124,7 +117,7 @@ pub fn first(into: &mut Vec<u8>, id: u64, token_ids: &[u32]) {
 
 /// Adds the frame for a complete answer, with the time from send to last token and all token ids.
 pub fn done(into: &mut Vec<u8>, id: u64, took_ns: u64, token_ids: &[u32]) {
-    frame(into, DONE, |content| {
+    write(into, DONE, |content| {
         content.extend(id.to_le_bytes());
         content.extend(took_ns.to_le_bytes());
         numbers(content, token_ids);
@@ -133,24 +126,15 @@ pub fn done(into: &mut Vec<u8>, id: u64, took_ns: u64, token_ids: &[u32]) {
 
 /// Adds the frame for a sample that failed.
 pub fn failed(into: &mut Vec<u8>, id: u64, why: &str) {
-    frame(into, FAILED, |content| {
+    write(into, FAILED, |content| {
         content.extend(id.to_le_bytes());
         content.extend(why.bytes());
     });
 }
 
+// The client bounds answers far below the 4 GiB of a frame.
 fn numbers(content: &mut Vec<u8>, numbers: &[u32]) {
     content.extend(numbers.iter().flat_map(|it| it.to_le_bytes()));
-}
-
-fn frame(into: &mut Vec<u8>, kind: u8, content: impl FnOnce(&mut Vec<u8>)) {
-    let start = into.len();
-    into.extend([0; size_of::<u32>()]);
-    into.push(kind);
-    content(into);
-    // The client bounds answers far below 4 GiB.
-    let length = u32::try_from(into.len() - start - size_of::<u32>()).unwrap_or(u32::MAX);
-    into[start..start + size_of::<u32>()].copy_from_slice(&length.to_le_bytes());
 }
 
 #[cfg(test)]
@@ -163,8 +147,8 @@ mod tests {
         let mut bytes = Vec::new();
         for it in frames {
             match it {
-                Message::Hello(version) => frame(&mut bytes, HELLO, |content| content.extend(version.to_le_bytes())),
-                Message::Issue(samples) => frame(&mut bytes, ISSUE, |content| {
+                Message::Hello(version) => write(&mut bytes, HELLO, |content| content.extend(version.to_le_bytes())),
+                Message::Issue(samples) => write(&mut bytes, ISSUE, |content| {
                     content.extend(samples.iter().flat_map(|it| [it.id, it.index]).flat_map(u64::to_le_bytes));
                 }),
             }
