@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use crds::leftovers::Leftovers;
 use rustix::process::WaitOptions;
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -287,11 +288,11 @@ impl Running {
             replicas.push(ReplicaEnd { pid: replica.pid, exit, at, log });
         }
         let deleted_shared_memory = self.shared_memory.clean(&used);
-        let ended = Ended { replicas, killed, left_behind, deleted_shared_memory, remains };
+        let ended = Ended { replicas, leftovers: Leftovers { killed, left_behind, deleted_shared_memory, remains } };
         if self.state.lasting {
             let _ = self.state.leave_end(&self.order.state_folder, &ended);
         }
-        if ended.remains.iter().all(|it| !it.starts_with("process")) {
+        if ended.leftovers.remains.iter().all(|it| !it.starts_with("process")) {
             self.state.forget(&self.order.state_folder);
         }
         ended

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
+use crds::leftovers::Leftovers;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -164,18 +165,9 @@ impl Exited {
 pub struct Ended {
     /// The replicas in their order.
     pub replicas: Vec<ReplicaEnd>,
-    /// Processes that outlived the grace period and were ended by SIGKILL.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub killed: Vec<String>,
-    /// Processes outside of the servers' process groups that they left behind, and that were ended too.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_behind: Vec<String>,
-    /// Files of shared memory and semaphores that they left, and that were deleted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub deleted_shared_memory: Vec<String>,
-    /// What is still there, in words. Empty: nothing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remains: Vec<String>,
+    /// What they left.
+    #[serde(default)]
+    pub leftovers: Leftovers,
 }
 
 /// How a replica ended, and what became of its log.

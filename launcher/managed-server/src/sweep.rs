@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, io, path::Path, time::Duration};
 
 use clock::Clock;
+use crds::leftovers::Leftovers;
 use rustix::process::Signal;
 
 use crate::{
@@ -119,12 +120,15 @@ pub fn sweep(state: &State, folder: &Path) -> io::Result<Ended> {
         } else {
             processes(&state.name, &state.groups(), None, grace, || {}).await
         };
-        let mut ended = Ended { killed: swept.killed, left_behind: swept.left_behind, ..Ended::default() };
-        ended.remains = swept.remaining.iter().map(|it| format!("process {}", it.shown())).collect();
-        ended.deleted_shared_memory = shared_memory::Before::everything_but(&swept.used).clean(&swept.used);
-        if ended.remains.is_empty() {
+        let leftovers = Leftovers {
+            remains: swept.remaining.iter().map(|it| format!("process {}", it.shown())).collect(),
+            deleted_shared_memory: shared_memory::Before::everything_but(&swept.used).clean(&swept.used),
+            killed: swept.killed,
+            left_behind: swept.left_behind,
+        };
+        if leftovers.remains.is_empty() {
             state.forget(folder);
         }
-        Ok(ended)
+        Ok(Ended { leftovers, ..Ended::default() })
     })
 }

@@ -93,7 +93,7 @@ fn marked(name: &str) -> Vec<String> {
 }
 
 fn assert_nothing_is_left(place: &Place, order: &Order, ended: &Ended) {
-    assert_eq!(ended.remains, Vec::<String>::new());
+    assert_eq!(ended.leftovers.remains, Vec::<String>::new());
     assert_eq!(marked(&order.name), Vec::<String>::new());
     assert_eq!(state::all(&place.state()), Vec::new());
 }
@@ -111,7 +111,7 @@ fn a_server_writes_its_log_and_ends_at_sigterm() {
     let ended = server.end();
     assert_eq!((ended.replicas[0].pid, ended.replicas[0].exit), (pid, Exit::Signal(15)));
     assert_eq!((place.log(0).as_str(), ended.replicas[0].log.bytes), ("out\nerr\n", 8));
-    assert!(ended.killed.is_empty() && ended.left_behind.is_empty(), "{ended:?}");
+    assert!(ended.leftovers.killed.is_empty() && ended.leftovers.left_behind.is_empty(), "{ended:?}");
     assert!(exits.try_recv().is_err(), "it was asked to end");
     assert_nothing_is_left(&place, &order, &ended);
 }
@@ -175,7 +175,7 @@ fn a_server_that_ignores_sigterm_is_killed_after_the_grace_period() {
     place.wait_for_log(0, "deaf");
     let ended = server.end();
     assert_eq!(ended.replicas[0].exit, Exit::Signal(9));
-    assert!(!ended.killed.is_empty(), "{ended:?}");
+    assert!(!ended.leftovers.killed.is_empty(), "{ended:?}");
     assert_nothing_is_left(&place, &order, &ended);
 }
 
@@ -207,7 +207,7 @@ fn a_child_that_left_the_group_and_the_session_is_ended_too() {
     let child = escaped(&place);
     wait_until("the child's own program", || fs::read(child.join("environ")).is_ok_and(|it| it.is_empty()));
     let ended = server.end();
-    assert!(ended.left_behind.len() == 1 && ended.left_behind[0].ends_with("(sleep)"), "{ended:?}");
+    assert!(ended.leftovers.left_behind.len() == 1 && ended.leftovers.left_behind[0].ends_with("(sleep)"), "{ended:?}");
     assert!(!child.exists());
     assert_nothing_is_left(&place, &order, &ended);
 }
@@ -234,7 +234,7 @@ fn shared_memory_that_a_server_leaves_is_deleted() {
     place.wait_for_log(0, "open");
     assert!(Path::new(&file).exists());
     let ended = server.end();
-    assert_eq!(ended.deleted_shared_memory, std::slice::from_ref(&file));
+    assert_eq!(ended.leftovers.deleted_shared_memory, std::slice::from_ref(&file));
     assert!(!Path::new(&file).exists());
     assert_nothing_is_left(&place, &order, &ended);
 }

@@ -8,14 +8,13 @@ use std::{
 use crds::{
     Outcome,
     benchmark_run::{self, Enforcement, Lifecycle},
+    leftovers::Leftovers,
     units::Span,
     wording::{one_line, percent},
 };
 
 use super::{
-    Report, TOOL_VERSION, accuracy,
-    json::EndDocument,
-    loadgen, profiling,
+    Report, TOOL_VERSION, accuracy, loadgen, profiling,
     provenance::{self, TableText},
     server::{table as server_table, tokens},
     startup,
@@ -379,7 +378,7 @@ fn managed_server(report: &Report<'_>, page: &mut Page) {
         let options = cell(&options.join(", "));
         page.line(format_args!("- options that this release does not know, passed on as they are: {options}"));
     }
-    match server.end.as_ref().map(EndDocument::notes) {
+    match server.end.as_ref().map(Leftovers::notes) {
         None => {}
         Some(notes) if notes.is_empty() => {
             page.line("- after its end no process, port or shared memory of it was left")

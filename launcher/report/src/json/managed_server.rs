@@ -2,7 +2,7 @@
 
 use crds::{
     benchmark_run::{Distribution, Lifecycle, ServerEngine},
-    wording::one_line,
+    leftovers::Leftovers,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct ManagedServerDocument {
     pub replicas: Vec<ReplicaDocument>,
     /// What was left after the end, and what was done about it; absent: it was not ended with this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<EndDocument>,
+    pub end: Option<Leftovers>,
 }
 
 /// One replica.
@@ -67,50 +67,11 @@ pub struct ReplicaDocument {
     pub log_note: Option<String>,
 }
 
-/// What was left after the end of the processes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct EndDocument {
-    /// Processes that did not end by SIGTERM in time.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub killed: Vec<String>,
-    /// Processes outside of the process groups that were ended, too.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_behind: Vec<String>,
-    /// Files of shared memory that were deleted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub deleted_shared_memory: Vec<String>,
-    /// What is still there. Empty: nothing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remains: Vec<String>,
-}
-
 impl ManagedServerDocument {
     /// Notes how many requests each replica got; an empty list: there is one.
     pub fn count_requests(&mut self, requests: &[u64]) {
         for (replica, count) in self.replicas.iter_mut().zip(requests) {
             replica.requests = Some(*count);
         }
-    }
-}
-
-impl EndDocument {
-    /// What happened beyond the usual, in sentences. Empty: all ended as asked, and nothing was left.
-    pub fn notes(&self) -> Vec<String> {
-        let all = |it: &[String]| one_line(&it.join(", "));
-        let mut notes = Vec::new();
-        if !self.killed.is_empty() {
-            notes.push(format!("SIGTERM did not end these processes, and SIGKILL did: {}", all(&self.killed)));
-        }
-        if !self.left_behind.is_empty() {
-            notes.push(format!("it left processes outside of its group, which were ended: {}", all(&self.left_behind)));
-        }
-        if !self.deleted_shared_memory.is_empty() {
-            notes.push(format!("it left shared memory, which was deleted: {}", all(&self.deleted_shared_memory)));
-        }
-        if !self.remains.is_empty() {
-            notes.push(format!("this could not be removed, look after it: {}", all(&self.remains)));
-        }
-        notes
     }
 }

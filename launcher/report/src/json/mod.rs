@@ -38,7 +38,7 @@ pub use hardware::HardwareDocument;
 pub use interactivity::InteractivityDocument;
 pub use judgement::JudgementDocument;
 pub use loadgen::{LoadGenDocument, LoadGenTestDocument, TrialDocument};
-pub use managed_server::{EndDocument, ManagedServerDocument, ReplicaDocument};
+pub use managed_server::{ManagedServerDocument, ReplicaDocument};
 pub use objectives::ObjectiveDocument;
 pub use request_sample::RequestSampleDocument;
 pub use server::{IdentityDocument, ServerDocument};

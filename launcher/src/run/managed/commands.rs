@@ -60,10 +60,10 @@ pub fn stop(file: Option<&Path>, name: Option<&str>) -> anyhow::Result<bool> {
     for it in chosen {
         let ended = sweep(&it, &folder)?;
         let mut line = format!("{}: ended\n", it.name);
-        for note in super::end_document(&ended).notes() {
+        for note in ended.leftovers.notes() {
             line.push_str(&format!("  {note}\n"));
         }
-        nothing_left &= ended.remains.is_empty();
+        nothing_left &= ended.leftovers.remains.is_empty();
         console::print(line)?;
     }
     Ok(nothing_left)

@@ -43,8 +43,10 @@ pub(super) fn sweep_stale(folder: &Path, key: &str) {
             warn!(server = stale.name, processes = left.join(", "), "a server whose keeper was killed is ended");
         }
         match sweep(stale, folder) {
-            Ok(ended) if ended.remains.is_empty() => {}
-            Ok(ended) => warn!(server = stale.name, remains = ended.remains.join(", "), "not all of it could be ended"),
+            Ok(ended) if ended.leftovers.remains.is_empty() => {}
+            Ok(ended) => {
+                warn!(server = stale.name, remains = ended.leftovers.remains.join(", "), "not all of it could be ended")
+            }
             Err(error) => warn!(server = stale.name, %error, "it could not be ended"),
         }
     }

@@ -24,7 +24,7 @@ use tracing::{info, warn};
 use super::{Extras, Failure};
 use engine::stop::{Stop, StopReason};
 use report::{
-    json::{EndDocument, ManagedServerDocument, ReplicaDocument},
+    json::{ManagedServerDocument, ReplicaDocument},
     startup::{ServerStart, SleepCycle},
 };
 use watch::{Death, Watch};
@@ -270,8 +270,7 @@ impl Managed {
         let Hold::Own(server) = std::mem::replace(&mut self.hold, Hold::Gone) else { return };
         info!("the server is ended");
         let ended = server.end();
-        let end = end_document(&ended);
-        for note in end.notes() {
+        for note in ended.leftovers.notes() {
             warn!("the server has ended: {note}");
         }
         self.ended = Some(ended);
@@ -293,7 +292,7 @@ impl Managed {
             distribution: self.server.distribution,
             unknown_options: self.server.unknown_options.clone(),
             replicas,
-            end: self.ended.as_ref().map(end_document),
+            end: self.ended.as_ref().map(|it| it.leftovers.clone()),
         };
         let finished = self.ended.as_ref().map(|_| self.log_folder.clone());
         Described { document, logs: if with_logs { logs } else { Vec::new() }, starts, finished }
@@ -343,15 +342,6 @@ fn log_note(log: &LogEnd) -> Option<String> {
     }
     notes.extend(log.error.clone());
     (!notes.is_empty()).then(|| notes.join("; "))
-}
-
-fn end_document(ended: &Ended) -> EndDocument {
-    EndDocument {
-        killed: ended.killed.clone(),
-        left_behind: ended.left_behind.clone(),
-        deleted_shared_memory: ended.deleted_shared_memory.clone(),
-        remains: ended.remains.clone(),
-    }
 }
 
 fn own_program() -> Result<PathBuf, Failure> {
