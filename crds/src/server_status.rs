@@ -90,13 +90,13 @@ impl ServerStatus {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct HeldEnd {
-    /// The phase that it will have: Succeeded, Failed or Cancelled.
+    /// The phase that the run will have: Succeeded, Failed or Cancelled.
     pub phase: Phase,
-    /// Its outcome.
+    /// The result of the run.
     pub outcome: Outcome,
-    /// Its reason.
+    /// Why the run ended so, in one word.
     pub reason: Reported<Reason>,
-    /// Its message.
+    /// Why, in a sentence that says what to do.
     #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
     pub message: String,
 }
