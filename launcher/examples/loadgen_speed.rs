@@ -138,6 +138,7 @@ fn record(queries: &PhaseQueries, number: usize) -> RequestRecord {
         class: None,
         output_tokens: Some(TOKENS),
         content_events: TOKENS,
+        replica: None,
     }
 }
 

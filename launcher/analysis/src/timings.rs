@@ -222,6 +222,7 @@ mod tests {
             class: None,
             output_tokens: Some(10),
             content_events: 10,
+            replica: None,
         }
     }
 

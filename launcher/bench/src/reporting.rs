@@ -106,6 +106,7 @@ pub(super) fn request(number: u64, tokens: u32) -> (RequestRecord, WireTally) {
         class: None,
         output_tokens: Some(tokens),
         content_events: tokens,
+        replica: None,
     };
     (record, WireTally { gaps, reads: u64::from(tokens), ..WireTally::default() })
 }

@@ -184,6 +184,8 @@ pub struct RequestRecord {
     pub class: Option<u16>,
     /// Its place in its session; `None` if it belongs to none.
     pub turn: Option<Turn>,
+    /// Index of the server that it went to; `None` if there is one, or it was never sent.
+    pub replica: Option<u16>,
     /// When the schedule wanted it sent; in a closed loop, when its slot became free. A turn of a session is due at the earliest when the
     /// requests that it follows have ended and its think time is over.
     pub scheduled: Duration,

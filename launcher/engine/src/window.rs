@@ -178,6 +178,7 @@ mod tests {
             class: None,
             output_tokens: None,
             content_events: 0,
+            replica: None,
         }
     }
 

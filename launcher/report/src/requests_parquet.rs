@@ -48,7 +48,10 @@ struct Names {
     classes: Vec<String>,
 }
 
-const COLUMNS: [(&str, Column); 19] = [
+/// The column that a file has only where the run had several servers.
+const REPLICA: &str = "replica";
+
+const COLUMNS: [(&str, Column); 20] = [
     (
         "stage",
         Column::Text(|it, names| names.stages.get(it.stage as usize).cloned().unwrap_or_else(|| it.stage.to_string())),
@@ -71,7 +74,14 @@ const COLUMNS: [(&str, Column); 19] = [
     ("turn", Column::Optional(|it| it.turn.map(|turn| i64::from(turn.number.get())))),
     ("cached_tokens", Column::Optional(|it| it.cached_tokens.map(i64::from))),
     ("class", Column::OptionalText(|it, names| names.classes.get(usize::from(it.class?)).cloned())),
+    (REPLICA, Column::Optional(|it| it.replica.map(i64::from))),
 ];
+
+/// The columns of a report.
+fn columns(report: &Report<'_>) -> impl Iterator<Item = &'static (&'static str, Column)> {
+    let several = report.managed_server.is_some_and(|it| it.replicas.len() > 1);
+    COLUMNS.iter().filter(move |(name, _)| several || *name != REPLICA)
+}
 
 /// Writes the file.
 ///
@@ -99,10 +109,10 @@ fn write_groups(
         .set_created_by(format!("benchwright {TOOL_VERSION}"))
         .set_key_value_metadata(Some(metadata(report, left_out)))
         .build();
-    let mut writer = SerializedFileWriter::new(to, schema()?, Arc::new(properties))?;
+    let mut writer = SerializedFileWriter::new(to, schema(report)?, Arc::new(properties))?;
     for rows in records.chunks(ROWS_PER_GROUP) {
         let mut group = writer.next_row_group()?;
-        for (_, column) in &COLUMNS {
+        for (_, column) in columns(report) {
             write_column(&mut group, column, rows, names)?;
         }
         group.close()?;
@@ -125,8 +135,8 @@ fn metadata(report: &Report<'_>, left_out: u64) -> Vec<KeyValue> {
     .collect()
 }
 
-fn schema() -> Result<TypePtr, ParquetError> {
-    let fields = COLUMNS.iter().map(|(name, column)| {
+fn schema(report: &Report<'_>) -> Result<TypePtr, ParquetError> {
+    let fields = columns(report).map(|(name, column)| {
         let (physical, repetition, logical) = match column {
             Column::Text(_) => (PhysicalType::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String)),
             Column::OptionalText(_) => (PhysicalType::BYTE_ARRAY, Repetition::OPTIONAL, Some(LogicalType::String)),

@@ -201,6 +201,7 @@ mod tests {
             cached_tokens: None,
             output_tokens: usage,
             content_events: 3,
+            replica: None,
         };
         let mut tokens = ClientTokens::default();
         add_record(&mut tokens, &record(RequestOutcome::Ok, Some(90), Some(100)));

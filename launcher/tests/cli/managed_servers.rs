@@ -249,6 +249,7 @@ fn one_run_drives_several_replicas() {
         assert_eq!((requests.len(), requests.iter().sum::<u64>()), (3, 30), "{requests:?}");
         assert!(!is_exact || requests == [10, 10, 10], "{requests:?}");
         assert!(requests.iter().all(|it| *it > 0), "{requests:?}");
+        assert_eq!(folder.requests_by_replica(), requests, "each request names its server");
         let endpoints = report["serverMetrics"]["endpoints"].to_string();
         for (index, replica) in replicas.iter().enumerate() {
             assert!(endpoints.contains(replica["url"].as_str().unwrap()), "{endpoints}");

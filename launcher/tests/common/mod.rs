@@ -82,6 +82,22 @@ impl Folder {
         serde_json::from_str(&text).unwrap()
     }
 
+    /// How many requests of the latest run each server has in the table of requests.
+    pub fn requests_by_replica(&self) -> Vec<u64> {
+        let file = fs::File::open(self.path("results/latest/requests.parquet")).unwrap();
+        let mut counts = Vec::new();
+        for row in SerializedFileReader::new(file).unwrap().get_row_iter(None).unwrap() {
+            let row = row.unwrap();
+            let Some((_, Field::Long(replica))) = row.get_column_iter().find(|(name, _)| *name == "replica") else {
+                continue;
+            };
+            let replica = usize::try_from(*replica).unwrap();
+            counts.resize(counts.len().max(replica + 1), 0);
+            counts[replica] += 1;
+        }
+        counts
+    }
+
     /// When each request of the latest run was due, in nanoseconds after the first, and which lengths it asked for.
     pub fn plan(&self) -> Vec<[i64; 3]> {
         let file = fs::File::open(self.path("results/latest/requests.parquet")).unwrap();

@@ -35,6 +35,7 @@ fn heat(requests: &[(Duration, Vec<Duration>)]) -> Option<ItlHeat> {
             class: None,
             output_tokens: Some(tokens),
             content_events: tokens,
+            replica: None,
         };
         series.record(&record, &WireTally { gaps: gaps.iter().copied().collect(), ..WireTally::default() });
     }

@@ -119,6 +119,7 @@ fn request(stage: u32, due: u64, lag: u64, tokens: u32) -> (RequestRecord, WireT
         class: None,
         output_tokens: Some(tokens),
         content_events: tokens,
+        replica: None,
     };
     let gaps = (1..tokens).map(|_| ms(10)).collect();
     (record, WireTally { gaps, reads: u64::from(tokens), ..WireTally::default() })

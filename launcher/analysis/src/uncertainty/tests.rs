@@ -37,6 +37,7 @@ fn request(number: u64, ttft: f64, tpot: f64) -> RequestRecord {
         class: None,
         output_tokens: Some(10),
         content_events: 10,
+        replica: None,
     }
 }
 

@@ -98,6 +98,7 @@ fn record(number: u64, [due, first, last, token]: [f64; 4], fails: bool) -> (Req
         cached_tokens: None,
         output_tokens: Some(OSL),
         content_events: OSL,
+        replica: None,
     };
     let gaps = vec![at(token); OSL as usize - 1];
     (record, WireTally { gaps: gaps.into_iter().collect(), reads: u64::from(OSL), ..WireTally::default() })

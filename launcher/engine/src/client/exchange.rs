@@ -43,6 +43,8 @@ pub struct Exchange {
     /// without a server.
     pub unanswered: bool,
     pub is_probe: bool,
+    /// Index of the server that it went to; `None`: there is one.
+    pub replica: Option<u16>,
     /// Header fields beside those of the target, which win over them.
     pub headers: Option<Arc<HeaderMap>>,
     /// It was sent again, because the server had closed the connection of the first attempt.
@@ -164,6 +166,7 @@ impl Client {
     ) -> Result<RequestOutcome, Failure> {
         let Some(spread) = self.target.spread() else { return self.call_one(body, id, streaming, exchange).await };
         let chosen = spread.choose(exchange.session.as_ref().and_then(|it| it.server()));
+        exchange.replica = u16::try_from(chosen.index).ok();
         exchange.session.iter().for_each(|it| it.begin_at(chosen.index));
         self.of_server(chosen.index).call_one(body, id, streaming, exchange).await
     }

@@ -290,6 +290,7 @@ impl InFlightRequest {
             cached_tokens: answer.usage.cached_tokens,
             output_tokens,
             content_events: answer.content_events,
+            replica: exchange.replica,
         };
         let wire = WireTally {
             gaps: mem::take(&mut answer.gaps),

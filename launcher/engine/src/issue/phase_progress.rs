@@ -112,6 +112,7 @@ mod tests {
             class: None,
             output_tokens: Some(11),
             content_events: 11,
+            replica: None,
         }
     }
 

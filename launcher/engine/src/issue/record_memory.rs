@@ -99,6 +99,7 @@ mod tests {
             class: None,
             output_tokens: None,
             content_events: 0,
+            replica: None,
         }
     }
 

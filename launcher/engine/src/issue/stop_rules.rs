@@ -185,6 +185,7 @@ mod tests {
             turn: None,
             output_tokens: None,
             content_events: 0,
+            replica: None,
         }
     }
 

@@ -84,6 +84,7 @@ mod tests {
             cached_tokens: None,
             output_tokens: Some(5),
             content_events: 5,
+            replica: None,
         }
     }
 

@@ -32,6 +32,7 @@ fn request() -> RequestRecord {
         class: None,
         output_tokens: Some(4),
         content_events: 4,
+        replica: None,
     }
 }
 

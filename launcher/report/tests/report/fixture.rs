@@ -220,6 +220,7 @@ fn succeeded(stage: u32, number: u64, due: u64, ttft: u64) -> (RequestRecord, Wi
         class: None,
         output_tokens: Some(5),
         content_events: 5,
+        replica: None,
     };
     let us = Duration::from_micros;
     let steps =

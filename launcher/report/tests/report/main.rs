@@ -38,10 +38,10 @@ use report::{
     Folder, Inputs, Report, Stored, TOOL_VERSION,
     benchmark_report::{self, Revision},
     index,
-    json::{self, ReportDocument},
+    json::{self, ManagedServerDocument, ReportDocument},
     markdown, terminal,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, Shape};
 
@@ -418,6 +418,35 @@ fn a_workload_is_written_even_where_its_text_is_no_workload_any_more() {
     fixture.workload.sampling.extra = serde_json::from_str(&extra).unwrap();
     let report = json_of(&fixture, &fixture.analyse());
     assert_eq!(report["workload"]["sampling"]["extra"]["api_key"], "<redacted>");
+}
+
+#[test]
+fn requests_parquet_names_the_server_where_there_are_several() {
+    let fixture = Fixture::new();
+    let mut analysed = fixture.analyse();
+    let servers = [Some(1), None, Some(0)].into_iter().cycle();
+    let records = analysed.records.into_iter().zip(servers);
+    analysed.records = records.map(|(it, replica)| RequestRecord { replica, ..it }).collect();
+    let replica = |url: &str| json!({"url": url, "command": [], "pid": 1, "started": "2026-01-02T03:04:05Z"});
+    for (urls, expected) in [(&["a"][..], None), (&["a", "b"], Some([Some(1), None, Some(0)]))] {
+        let replicas: Vec<_> = urls.iter().map(|it| replica(it)).collect();
+        let document = json!({"engine": "Simulator", "lifecycle": "PerRun", "reused": false, "distribution": "RoundRobin",
+                              "replicas": replicas});
+        let managed_server: ManagedServerDocument = serde_json::from_value(document).unwrap();
+        let report = Report { managed_server: Some(&managed_server), ..fixture.report(&analysed) };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("requests.parquet");
+        let mut file = File::create(&path).unwrap();
+        report::requests_parquet::write(&report, &analysed.records, &mut file).unwrap();
+        let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+        let columns = reader.metadata().file_metadata().schema_descr().columns().to_vec();
+        let column = columns.iter().position(|it| it.name() == "replica");
+        let found = column.map(|column| {
+            let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+            [0, 1, 2].map(|row| rows[row].get_long(column).ok())
+        });
+        assert_eq!(found, expected, "{urls:?}");
+    }
 }
 
 #[test]

@@ -53,6 +53,7 @@ fn record(number: u64, outcome: RequestOutcome) -> RequestRecord {
         cached_tokens: None,
         output_tokens: Some(1),
         content_events: 1,
+        replica: None,
     }
 }
 

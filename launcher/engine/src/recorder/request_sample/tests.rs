@@ -22,6 +22,7 @@ fn request(stage: u32, number: u64) -> RequestRecord {
         class: None,
         output_tokens: None,
         content_events: 2,
+        replica: None,
     }
 }
 

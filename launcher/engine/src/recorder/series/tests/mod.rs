@@ -40,6 +40,7 @@ fn request(due: Duration, events: &[Duration], tokens: u32, outcome: RequestOutc
         class: None,
         output_tokens: first.map(|_| tokens),
         content_events: events.len() as u32,
+        replica: None,
     };
     let gaps: InterTokenTimes = events.windows(2).map(|it| it[1] - it[0]).collect();
     (record, WireTally { gaps, ..WireTally::default() })
