@@ -50,6 +50,9 @@ pub struct ServerStatus {
     /// When nothing of it was left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone_time: Option<Timestamp>,
+    /// When the run, whose time of spec.cleanup.server had passed, left the server to a run that used it later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_time: Option<Timestamp>,
     /// How it failed last: exit code or signal, and its last words, without what looks like a secret.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
@@ -79,6 +82,7 @@ impl ServerStatus {
             ready_time: None,
             stop_time: None,
             gone_time: None,
+            left_time: None,
             last_failure: String::new(),
             held_end: None,
         }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crds::{
-    BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, Outcome, Reason,
+    BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, Outcome, Reason, ServerStatus,
     benchmark_run::Cleanup,
     reason::Reported,
     status::{Attempt, Phase},
@@ -17,6 +17,7 @@ use serde::Deserialize;
 use crate::plan::{
     current_attempt,
     finished::{FINISHED, Mark, keeps_jobs},
+    server::retention::keeps_server,
 };
 
 /// A run, or the error of one that this release cannot read: that run must not stop the watch on the others.
@@ -51,6 +52,14 @@ struct KeptStatus {
     /// The watch on pods compares the pod of the attempt in progress.
     attempt: Option<Box<Attempt>>,
     reason: Reported<Reason>,
+    /// While something of it may have to be removed.
+    server: Option<Box<KeptServer>>,
+}
+
+#[derive(Clone, Debug)]
+struct KeptServer {
+    name: String,
+    start_time: Timestamp,
 }
 
 impl From<Guarded> for CachedRun {
@@ -83,8 +92,15 @@ impl From<BenchmarkRunStatus> for KeptStatus {
             completion_time: status.completion_time,
             jobs_deleted_time: status.jobs_deleted_time,
             attempt: current_attempt(&status).cloned().map(Box::new),
+            server: status.server.filter(|it| it.gone_time.is_none() && it.left_time.is_none()).map(KeptServer::boxed),
             reason: status.reason,
         }
+    }
+}
+
+impl KeptServer {
+    fn boxed(server: ServerStatus) -> Box<KeptServer> {
+        Box::new(KeptServer { name: server.name, start_time: server.start_time })
     }
 }
 
@@ -100,6 +116,7 @@ impl CachedRun {
             jobs_deleted_time: it.jobs_deleted_time,
             attempts: it.attempt.as_deref().cloned().into_iter().collect(),
             reason: it.reason.clone(),
+            server: it.server.as_ref().map(|it| ServerStatus::new(it.name.clone(), 0, it.start_time)),
             ..BenchmarkRunStatus::default()
         });
         let spec = BenchmarkRunSpec { cleanup: kept.cleanup.clone(), ..BenchmarkRunSpec::default() };
@@ -149,8 +166,9 @@ pub fn is_enough(run: &BenchmarkRun) -> bool {
     run.is_finished()
         && Mark::read(run).is_some()
         && observed == Some(run.metadata.generation.unwrap_or_default())
-        // The time of their deletion is written into the status.
+        // The times of their deletion are written into the status.
         && !keeps_jobs(run)
+        && !keeps_server(run)
 }
 
 /// Whether no turn will ever have to do anything for a run: it has finished, and it is not cleaned up.
@@ -249,6 +267,14 @@ mod tests {
         );
         with_jobs["status"]["jobsDeletedTime"] = json!("2026-01-02T04:04:05Z");
         assert!(is_settled(&slimmed(with_jobs)));
+        let mut with_server = run("Succeeded");
+        with_server["spec"]["cleanup"] = json!({"server": {}});
+        with_server["status"]["server"] = json!({"name": "s", "replicas": 1, "startTime": "2026-01-02T03:04:05Z"});
+        let kept = slimmed(with_server.clone());
+        assert!(!is_enough(&kept), "the time at which it is gone is written, and its lifecycle is not kept");
+        assert_eq!(kept.status.unwrap().server.map(|it| it.name).as_deref(), Some("s"), "a deleted run may leave it");
+        with_server["status"]["server"]["goneTime"] = json!("2026-01-02T04:04:05Z");
+        assert!(is_settled(&slimmed(with_server)));
         let mut without_mark = run("Succeeded");
         without_mark["metadata"]["annotations"] = json!({});
         assert!(!is_enough(&slimmed(without_mark)), "the mark is made of the whole status");

@@ -52,6 +52,8 @@ pub struct Context {
     pub namespaces: Namespaces,
     /// Schedules one of whose runs ended.
     pub schedules: Wakes,
+    /// Held by a turn that begins to use a shared server, or removes one.
+    pub shared_servers: tokio::sync::Mutex<()>,
 }
 
 impl Context {
@@ -73,6 +75,7 @@ impl Context {
             targets: Targets::default(),
             namespaces: Namespaces::default(),
             schedules: Wakes::default(),
+            shared_servers: tokio::sync::Mutex::default(),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{
     error::Error,
     namespaces,
     observe::observe,
-    plan::{Observed, Plan, Turn, plan, status::full_name},
+    plan::{Observed, Plan, Turn, plan, server::retention::decides_on_shared, status::full_name},
     targets::{self, turn::Next},
     traces,
 };
@@ -110,6 +110,10 @@ enum Step {
 async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     let now = Timestamp::now().round(Unit::Second).unwrap_or_default();
     let turn = Turn { settings: &context.settings, now };
+    let _alone = match decides_on_shared(run, &context.settings, now) {
+        true => Some(context.shared_servers.lock().await),
+        false => None,
+    };
     let mut observed = Box::pin(observe(context, run, now)).instrument(traces::step("observe")).await?;
     if targets::turn::ask(context, run, &mut observed, now).await? == Next::Later {
         return Ok(Step::Wait(Some(FIRST_BACKOFF)));

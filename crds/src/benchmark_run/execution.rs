@@ -120,6 +120,12 @@ pub struct Cleanup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "JobsCleanup"))]
     pub jobs: Option<JobsCleanup>,
+    /// Removes the server of a finished run whose target.server.lifecycle is Keep or Reuse. One that runs share is removed when no other run
+    /// uses it; where several have used it, the run that finished last decides. In a cluster only. Absent: it stays as long as lifecycle
+    /// says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "ServerCleanup"))]
+    pub server: Option<ServerCleanup>,
 }
 
 /// How long a finished BenchmarkRun stays.
@@ -147,6 +153,21 @@ pub struct JobsCleanup {
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub after_success_seconds: Option<u32>,
     /// Seconds from the completion of a run that failed or was cancelled to their deletion. Default: 604800, 7 days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
+    pub after_failure_seconds: Option<u32>,
+}
+
+/// How long the server of a finished run stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct ServerCleanup {
+    /// Seconds from the completion of a run that succeeded to its removal. Default: 3600, an hour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
+    pub after_success_seconds: Option<u32>,
+    /// Seconds from the completion of a run that failed or was cancelled to its removal. Default: 3600, an hour.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub after_failure_seconds: Option<u32>,

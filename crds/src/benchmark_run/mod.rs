@@ -32,6 +32,7 @@ use crate::AnyValue;
 use crate::status::BenchmarkRunStatus;
 pub use execution::{
     Cancel, Cleanup, Collect, Deadlines, Execution, JobsCleanup, MAX_FOLDER_BYTES, Retry, RetryCause, RunCleanup,
+    ServerCleanup,
 };
 pub use files::{ClaimRef, ProfileFile, is_object_name};
 pub use hardware::Hardware;

@@ -566,3 +566,11 @@ pub fn jobs_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
         after_failure_seconds: written.after_failure_seconds.unwrap_or(604_800),
     })
 }
+
+/// When the server of the run is removed after it has finished; `None`: as its lifecycle says.
+pub fn server_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
+    spec.cleanup.server.as_ref().map(|written| Retention {
+        after_success_seconds: written.after_success_seconds.unwrap_or(3_600),
+        after_failure_seconds: written.after_failure_seconds.unwrap_or(3_600),
+    })
+}

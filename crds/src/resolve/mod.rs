@@ -26,7 +26,7 @@ use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-pub use effective::{EffectiveSpec, Retention, claim, jobs_cleanup, run_cleanup};
+pub use effective::{EffectiveSpec, Retention, claim, jobs_cleanup, run_cleanup, server_cleanup};
 pub use egress::Egress;
 pub use hardware::{Hardware, Price};
 pub use identity::{RunIdentity, generate_name_problem, repeat_name};

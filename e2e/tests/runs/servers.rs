@@ -217,6 +217,24 @@ async fn a_server_that_is_kept_goes_with_its_run() -> anyhow::Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
+async fn kept_and_shared_servers_are_removed_after_their_time() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "server-time").await?;
+    let more = format!("{NO_STORAGE}\ncleanup: {{server: {{afterSuccessSeconds: 1}}}}");
+    for (name, lifecycle) in [("kept", "Keep"), ("shared", "Reuse")] {
+        let target = format!("{{server: {{engine: Simulator, lifecycle: {lifecycle}, args: [--preset, tiny]}}}}");
+        namespace.create_run(name, &against(&target, 5.0, 2, &more)).await?;
+        let status = namespace.wait_finished(name, SOON * 2).await?;
+        assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+        let gone = |it: &BenchmarkRunStatus| it.server.as_ref().is_some_and(|it| it.gone_time.is_some());
+        namespace.wait_for(name, "the end of its server", SOON * 2, gone).await?;
+        let left = servers(&namespace).await?;
+        assert!(left.is_empty(), "{lifecycle}: {left:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
 async fn runs_of_one_description_share_a_server_one_after_the_other() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "shared").await?;
     let target = "{server: {engine: Simulator, lifecycle: Reuse, args: [--preset, tiny]}}";

@@ -36,6 +36,7 @@ use crate::{
         given_spec,
         job::CONTAINER,
         meta, network_policy, pvc,
+        server::retention::{is_shared, server_is_due},
     },
 };
 
@@ -50,6 +51,12 @@ pub async fn observe(context: &Context, run: &BenchmarkRun, now: Timestamp) -> R
     let mut reader = Reader::of_turn(context, run);
     if jobs_are_due(run, now) {
         observed.own_jobs = own_jobs(context, run, &mut reader).await?;
+    }
+    if server_is_due(run, now) {
+        observed.server = server::observe(context, run, &status, &mut reader).await?;
+        if is_shared(run) {
+            observed.other_use = server::other_use(context, run, &status, &mut reader).await?;
+        }
     }
     if (run.is_finished() && Mark::read(run).is_some()) || restored(run).is_some() {
         observed.unread = reader.unread;

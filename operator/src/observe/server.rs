@@ -15,12 +15,13 @@ use super::{
     reader::{Reader, Request},
 };
 use crate::{
+    cached_run::{Guarded, PAGE},
     context::Context,
     ended_pods,
     error::Error,
     plan::{
         Ended, Presence, What, meta,
-        server::{ServerPod, ServerState, objects::CONTAINER},
+        server::{ServerPod, ServerState, objects::CONTAINER, retention::OtherUse},
     },
 };
 
@@ -62,6 +63,35 @@ pub(super) async fn observe(
     let own = own.filter(|it| meta::is_pod_of_server(&it.metadata, &names.server));
     state.pods = own.map(|it| server_pod(&it)).collect();
     Ok(state)
+}
+
+/// What other runs have to do with the shared server of a run. The list is not that of a cache, so that no run is missing which has noted the
+/// server.
+pub(super) async fn other_use(
+    context: &Context,
+    run: &BenchmarkRun,
+    status: &BenchmarkRunStatus,
+    reader: &mut Reader,
+) -> Result<OtherUse, Error> {
+    let Some(server) = &status.server else { return Ok(OtherUse::None) };
+    let runs: Api<Guarded> = Api::namespaced(context.client.clone(), &run.namespace().unwrap_or_default());
+    let request = Request { verb: "list", resource: "benchmarkruns", name: String::new() };
+    let all = async {
+        let mut found = OtherUse::None;
+        let mut params = ListParams::default().limit(PAGE);
+        loop {
+            let page = runs.list(&params).await?;
+            for other in page.items {
+                // A run that this release cannot read may use it.
+                found = found.max(other.0.map_or(OtherUse::Now, |it| OtherUse::of(run, &server.name, &it)));
+            }
+            match page.metadata.continue_.filter(|it| !it.is_empty()) {
+                Some(token) => params = params.continue_token(&token),
+                None => return Ok(found),
+            }
+        }
+    };
+    Ok(reader.read(What::Server, request, all).await?.unwrap_or(OtherUse::Now))
 }
 
 fn take_deployment(run: &BenchmarkRun, names: &ServerNames, deployment: &Deployment, state: &mut ServerState) {

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use crds::{
     BenchmarkRun, BenchmarkRunStatus, Outcome, Reason,
-    resolve::{Retention, jobs_cleanup, run_cleanup},
+    resolve::{Retention, jobs_cleanup, run_cleanup, server_cleanup},
     status::Phase,
 };
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use serde::{Deserialize, Serialize};
 
-use super::{Observed, Plan, Presence, Stop, decision::Decision, status::truncate};
+use super::{Observed, Plan, Presence, Stop, decision::Decision, server::retention, status::truncate};
 
 /// The annotation. Its value is a [`Mark`] as JSON. The operator writes it after the terminal status.
 pub const FINISHED: &str = "benchwright.dev/finished";
@@ -72,7 +72,12 @@ pub fn restored(run: &BenchmarkRun) -> Option<Mark> {
 }
 
 /// The time that is left of a retention time, at most a day; `None` if it has passed.
-fn left(status: &BenchmarkRunStatus, retention: Retention, finished: Timestamp, now: Timestamp) -> Option<Duration> {
+pub(super) fn left(
+    status: &BenchmarkRunStatus,
+    retention: Retention,
+    finished: Timestamp,
+    now: Timestamp,
+) -> Option<Duration> {
     let succeeded = status.phase == Some(Phase::Succeeded);
     let seconds = if succeeded { retention.after_success_seconds } else { retention.after_failure_seconds };
     let left = i64::from(seconds) - now.duration_since(finished).as_secs();
@@ -92,7 +97,7 @@ pub fn keeps_jobs(run: &BenchmarkRun) -> bool {
     run.spec.cleanup.jobs.is_some() && deleted.is_none()
 }
 
-/// Completes the plan of a finished run whose retention times pass: it deletes the run, or its Jobs.
+/// Completes the plan of a finished run whose retention times pass: it deletes the run, or its Jobs and its server.
 pub(super) fn clean_up(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed, now: Timestamp) {
     let Some(finished) = plan.status.completion_time else { return };
     let left = |retention| left(&plan.status, retention, finished, now);
@@ -105,7 +110,12 @@ pub(super) fn clean_up(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed,
         Some(None) => delete_jobs(plan, observed, now),
         jobs_left => jobs_left.flatten(),
     };
-    plan.next_look = run_left.flatten().into_iter().chain(jobs_left).min();
+    let server_left = match server_cleanup(&run.spec).filter(|_| retention::keeps_server(run)) {
+        Some(_) if retention::server_is_due(run, now) => retention::remove(run, plan, observed, now),
+        Some(retention) => self::left(&plan.status, retention, finished, now),
+        None => None,
+    };
+    plan.next_look = run_left.flatten().into_iter().chain(jobs_left).chain(server_left).min();
 }
 
 /// Deletes the Jobs, or notes that they are gone. Returns when to look again.

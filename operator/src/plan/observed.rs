@@ -4,7 +4,11 @@ use crds::{Reason, ResolvedRun, hex};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-use super::{exclusive::Wait, network_policy::Reach, server::ServerState};
+use super::{
+    exclusive::Wait,
+    network_policy::Reach,
+    server::{ServerState, retention::OtherUse},
+};
 
 /// All that a decision needs beside the run itself.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +23,8 @@ pub struct Observed {
     pub claim: ClaimState,
     /// The server of the run; read where the status has one.
     pub server: ServerState,
+    /// What other runs have to do with the shared server of a finished run; read where it is due to be removed.
+    pub other_use: OtherUse,
     /// What the pod of the attempt has to reach; read where the attempt is about to be created.
     pub reach: Reach,
     /// The Job of the current attempt.

@@ -2,6 +2,7 @@
 
 mod failure;
 pub mod objects;
+pub mod retention;
 mod standing;
 mod steps;
 mod stop;

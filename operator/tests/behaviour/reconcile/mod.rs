@@ -3,6 +3,7 @@
 mod ending;
 mod faults;
 mod forgery;
+mod kept_servers;
 mod leaks;
 mod network;
 mod policies;

@@ -4,6 +4,7 @@ mod any_order;
 mod cases;
 mod events;
 mod objects;
+mod retention;
 
 use crds::{BenchmarkRun, Outcome, Reason, ServerStatus, Word as _, status::Phase};
 use operator::plan::{

@@ -1,0 +1,162 @@
+//! Servers that outlive their run: removed after their time, and never under a run that uses them.
+
+use std::sync::Arc;
+
+use crds::status::Phase;
+use operator::reconcile::reconcile;
+use serde_json::{Value, json};
+
+use super::{
+    Play,
+    server::Fault,
+    world::Story,
+};
+use crate::fixture::run;
+
+const KEPT: &str =
+    "{target: {server: {engine: Simulator, lifecycle: Keep}}, cleanup: {server: {afterSuccessSeconds: 100}}}";
+const SHARED: &str =
+    "{target: {server: {engine: Simulator, lifecycle: Reuse}}, cleanup: {server: {afterSuccessSeconds: 100}}}";
+/// More turns than the removal of a server takes.
+const TURNS: usize = 12;
+
+/// What is left of servers.
+fn servers(play: &Play) -> Vec<String> {
+    let state = play.server.state();
+    let of_server = |(plural, name): &&(String, String)| {
+        ["deployments", "services"].contains(&plural.as_str()) || (plural == "pods" && name.contains("-server-"))
+    };
+    state.objects.keys().filter(of_server).map(|(plural, name)| format!("{plural}/{name}")).collect()
+}
+
+fn deployment_deletions(play: &Play) -> usize {
+    play.server.state().deletions.iter().filter(|it| it.starts_with("deployments")).count()
+}
+
+async fn turns(play: &mut Play) {
+    for _ in 0..TURNS {
+        play.round(Story::Plain).await;
+    }
+}
+
+/// Another run that notes the server of this one.
+fn other_run(play: &Play, phase: &str, completion_time: &Value) -> Value {
+    let mut other = serde_json::to_value(run(SHARED)).unwrap();
+    (other["metadata"]["name"], other["metadata"]["uid"]) = (json!("other"), json!("another"));
+    let server = play.status().server.unwrap();
+    other["status"] = json!({
+        "observedGeneration": 1, "phase": phase, "completionTime": completion_time,
+        "server": {"name": server.name, "replicas": 1, "startTime": server.start_time},
+    });
+    if !completion_time.is_null() {
+        other["status"]["outcome"] = json!("Passed");
+    }
+    other
+}
+
+#[tokio::test]
+async fn a_kept_server_stays_for_its_time_and_then_nothing_of_it_is_left() {
+    let mut play = Play::new(KEPT);
+    play.play_out(Story::Plain).await;
+    turns(&mut play).await;
+    assert_eq!((play.status().phase, servers(&play).len()), (Some(Phase::Succeeded), 3), "{:?}", servers(&play));
+    play.pass_time(101);
+    turns(&mut play).await;
+    assert_eq!(servers(&play), Vec::<String>::new());
+    let status = play.status();
+    assert!(status.server.unwrap().gone_time.is_some() && status.summary.is_some());
+}
+
+#[tokio::test]
+async fn an_operator_that_is_killed_at_any_write_removes_a_kept_server_all_the_same() {
+    let finished = async || {
+        let mut play = Play::new(KEPT);
+        play.play_out(Story::Plain).await;
+        play.pass_time(101);
+        play
+    };
+    let mut whole = finished().await;
+    let first = whole.server.state().writes.len();
+    turns(&mut whole).await;
+    let writes = whole.server.state().writes[first..].to_vec();
+    assert!(writes.len() >= 4, "{writes:?}");
+    for (number, write) in writes.iter().enumerate() {
+        for fault in
+            [Fault::KilledBefore, Fault::KilledAfter, Fault::AnswerLost, Fault::Status(409), Fault::Status(500)]
+        {
+            let mut play = finished().await;
+            let first = play.server.state().writes.len();
+            play.server.state().fault = Some((first + number, fault));
+            turns(&mut play).await;
+            assert_eq!(servers(&play), Vec::<String>::new(), "{fault:?} at write {number}, {write}");
+            assert!(play.status().server.unwrap().gone_time.is_some(), "{fault:?} at write {number}, {write}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_shared_server_is_removed_when_no_run_uses_it_and_left_to_one_that_finished_later() {
+    for (phase, completion_time, is_left) in
+        [("Running", Value::Null, false), ("Succeeded", json!("2999-01-01T00:00:00Z"), true)]
+    {
+        let mut play = Play::new(SHARED);
+        play.play_out(Story::Plain).await;
+        play.pass_time(101);
+        let other = other_run(&play, phase, &completion_time);
+        play.server.state().put("benchmarkruns", "other", other);
+        turns(&mut play).await;
+        assert_eq!((deployment_deletions(&play), servers(&play).len()), (0, 3), "{phase}");
+        assert_eq!(play.status().server.unwrap().left_time.is_some(), is_left, "{phase}");
+        play.server.state().remove("benchmarkruns", "other");
+        turns(&mut play).await;
+        assert_eq!(servers(&play).is_empty(), !is_left, "{phase}: {:?}", servers(&play));
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_takes_a_shared_server_just_when_it_would_be_removed_keeps_it() {
+    let mut play = Play::new(SHARED);
+    play.play_out(Story::Plain).await;
+    play.pass_time(101);
+    // The turn of another run is about to note the server.
+    let context = Arc::clone(&play.context);
+    let noting = context.shared_servers.lock().await;
+    let due = Arc::new(play.cached().unwrap());
+    let removal = tokio::spawn(reconcile(due, Arc::clone(&play.context)));
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!removal.is_finished() && deployment_deletions(&play) == 0);
+    let other = other_run(&play, "Preparing", &Value::Null);
+    play.server.state().put("benchmarkruns", "other", other);
+    drop(noting);
+    removal.await.unwrap().unwrap();
+    assert_eq!((deployment_deletions(&play), servers(&play).len()), (0, 3));
+}
+
+#[tokio::test]
+async fn a_run_that_comes_when_a_shared_server_goes_starts_it_anew() {
+    let mut play = Play::new(SHARED);
+    play.play_out(Story::Plain).await;
+    play.pass_time(101);
+    while deployment_deletions(&play) == 0 {
+        let run = Arc::new(play.cached().unwrap());
+        reconcile(run, Arc::clone(&play.context)).await.unwrap();
+    }
+    let old = play.server.state().all("deployments").next().unwrap()["metadata"].clone();
+    assert!(old["deletionTimestamp"].is_string(), "{old}");
+    let mut next = serde_json::to_value(run(SHARED)).unwrap();
+    next["metadata"]["creationTimestamp"] = json!(super::server::now());
+    {
+        let mut state = play.server.state();
+        state.remove("jobs", "chat-2db482-a1");
+        state.remove("configmaps", "chat-2db482-a1");
+        state.remove("benchmarkruns", "chat");
+        state.put("benchmarkruns", "chat", next);
+    }
+    play.play_out(Story::Plain).await;
+    assert_eq!(play.status().phase, Some(Phase::Succeeded), "{:#?}", play.status());
+    assert_eq!(servers(&play).len(), 3);
+    let state = play.server.state();
+    assert!(state.all("deployments").all(|it| it["metadata"]["deletionTimestamp"].is_null()));
+}

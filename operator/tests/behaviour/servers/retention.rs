@@ -1,0 +1,111 @@
+//! When the server of a finished run is removed: `cleanup.server`.
+
+use operator::plan::{Unread, What, server::retention::OtherUse};
+
+use super::*;
+
+/// A run that finished at 600 seconds, and whose server stays.
+fn finished(spec: &str) -> BenchmarkRun {
+    let run = with_ready_server(spec, Phase::Running);
+    let passed =
+        Observed { server: exists(vec![ready("s-a")]), ..ended(said(&envelope(Outcome::Passed, "RunSucceeded"))) };
+    let run = after(&run, &decide(&run, &passed, 600));
+    assert!(run.is_finished() && run.status.as_ref().unwrap().server.as_ref().unwrap().gone_time.is_none());
+    run
+}
+
+fn with(server: ServerState) -> Observed {
+    Observed { server, ..Observed::default() }
+}
+
+fn next_look(made: &Plan) -> Option<u64> {
+    made.next_look.map(|it| it.as_secs())
+}
+
+const KEPT: &str =
+    "{target: {server: {engine: Simulator, lifecycle: Keep}}, cleanup: {server: {afterSuccessSeconds: 100}}}";
+const SHARED: &str =
+    "{target: {server: {engine: Simulator, lifecycle: Reuse}}, cleanup: {server: {afterSuccessSeconds: 100}}}";
+
+#[test]
+fn a_kept_server_is_removed_after_its_time_and_the_status_says_when_it_was_gone() {
+    let run = finished(KEPT);
+    let made = decide(&run, &Observed::default(), 650);
+    assert_eq!((made.stop_server.clone(), next_look(&made)), (None, Some(50)));
+    assert_eq!(made.status.server, run.status.as_ref().unwrap().server);
+
+    let made = decide(&run, &with(exists(vec![ready("s-a")])), 700);
+    assert!(made.stop_server.as_ref().is_some_and(|it| it.deployment == Some((NAME.into(), Some("d".into())))));
+    assert_eq!((server(&made).stop_time, server(&made).gone_time, next_look(&made)), (Some(at(700)), None, Some(60)));
+    let run = after(&run, &made);
+    let going = ServerState { deleting: true, services: Vec::new(), ..exists(vec![ready("s-a")]) };
+    let made = decide(&run, &with(going), 705);
+    assert_eq!((made.stop_server.clone(), server(&made).stop_time), (None, Some(at(700))));
+
+    let made = decide(&run, &with(ServerState::default()), 730);
+    assert_eq!((server(&made).gone_time, server(&made).ready_replicas), (Some(at(730)), 0));
+    assert_eq!((made.status.phase, made.status.reason.as_str()), (Some(Phase::Succeeded), "RunSucceeded"));
+    // From then on there is nothing to look at.
+    let made = decide(&after(&run, &made), &Observed::default(), 9_000);
+    assert_eq!((made.stop_server.clone(), next_look(&made)), (None, None));
+}
+
+#[test]
+fn the_time_may_be_set_when_the_run_has_finished_and_without_it_a_server_stays() {
+    let mut run = finished(KEEP);
+    let made = decide(&run, &with(exists(vec![ready("s-a")])), 1_000_000);
+    assert_eq!((made.stop_server, made.next_look), (None, None));
+    run.spec.cleanup.server = Some(crds::benchmark_run::ServerCleanup::default());
+    let made = decide(&run, &Observed::default(), 601);
+    assert_eq!(next_look(&made), Some(3_599), "an hour by default");
+    assert!(decide(&run, &with(exists(vec![ready("s-a")])), 4_200).stop_server.is_some());
+}
+
+#[test]
+fn a_server_that_cannot_be_read_is_neither_removed_nor_gone() {
+    let run = finished(KEPT);
+    let unread = Unread { what: What::Server, message: "the operator cannot get deployments".into(), passing: false };
+    let server_state = ServerState { deployment: Presence::Unknown, ..ServerState::default() };
+    let made = decide(&run, &Observed { unread: vec![unread], ..with(server_state) }, 700);
+    assert_eq!((made.stop_server.clone(), server(&made).gone_time, next_look(&made)), (None, None, Some(3_600)));
+}
+
+#[test]
+fn a_shared_server_is_removed_by_the_run_that_finished_last_when_none_uses_it() {
+    let run = finished(SHARED);
+    let used = |other_use| Observed { other_use, ..with(exists(vec![ready("s-a")])) };
+    let made = decide(&run, &used(OtherUse::Now), 700);
+    assert_eq!((made.stop_server.clone(), server(&made).left_time, next_look(&made)), (None, None, Some(3_600)));
+    let made = decide(&run, &used(OtherUse::Later), 700);
+    assert_eq!((made.stop_server.clone(), server(&made).left_time, next_look(&made)), (None, Some(at(700)), None));
+    assert_eq!(decide(&after(&run, &made), &used(OtherUse::None), 800).stop_server, None, "it has left it");
+    let made = decide(&run, &used(OtherUse::None), 700);
+    assert!(made.stop_server.is_some() && server(&made).stop_time == Some(at(700)));
+}
+
+#[test]
+fn other_runs_are_told_apart_by_what_they_have_to_do_with_the_server() {
+    let run = finished(SHARED);
+    let name = run.status.as_ref().unwrap().server.as_ref().unwrap().name.clone();
+    let other = |change: fn(&mut BenchmarkRun)| {
+        let mut other = run.clone();
+        other.metadata.uid = Some("another".into());
+        change(&mut other);
+        OtherUse::of(&run, &name, &other)
+    };
+    fn status(run: &mut BenchmarkRun) -> &mut crds::BenchmarkRunStatus {
+        run.status.as_mut().unwrap()
+    }
+    assert_eq!(OtherUse::of(&run, &name, &run), OtherUse::None, "the run itself");
+    assert_eq!(other(|it| it.status = None), OtherUse::None);
+    assert_eq!(other(|it| status(it).completion_time = Some(at(599))), OtherUse::None);
+    assert_eq!(other(|it| status(it).completion_time = Some(at(601))), OtherUse::Later);
+    assert_eq!(other(|it| status(it).phase = Some(Phase::Running)), OtherUse::Now);
+    assert_eq!(other(|it| status(it).server.as_mut().unwrap().name = "benchwright-x-server".into()), OtherUse::None);
+    assert_eq!(other(|it| status(it).server.as_mut().unwrap().gone_time = Some(at(9))), OtherUse::None);
+    // Of two that finished in the same second one decides.
+    let mut other = run.clone();
+    other.metadata.uid = Some("another".into());
+    let both = [OtherUse::of(&run, &name, &other), OtherUse::of(&other, &name, &run)];
+    assert!(both.contains(&OtherUse::None) && both.contains(&OtherUse::Later), "{both:?}");
+}
