@@ -18,7 +18,7 @@ use k8s_openapi::{
 };
 use kube::{
     Api, Resource, ResourceExt,
-    api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
+    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -286,13 +286,16 @@ async fn stop(context: &Context, namespace: &str, stop: &Stop, attempts: &[Attem
     }
 }
 
-/// Deletes the Job of the last attempt of a run that was deleted, unless that has happened. Its server goes with its owner.
+/// Deletes the Job of the last attempt of a run that was deleted, and its server, unless that has happened.
 ///
 /// # Errors
 /// The API server's.
 pub async fn stop_deleted(context: &Context, run: &BenchmarkRun) -> Result<(), Error> {
-    let last = run.status.as_ref().and_then(|it| it.attempts.last());
-    let Some(attempt) = last.filter(|_| !run.is_finished()) else { return Ok(()) };
+    if run.is_finished() {
+        return Ok(());
+    }
+    stop_deleted_server(context, run).await?;
+    let Some(attempt) = run.status.as_ref().and_then(|it| it.attempts.last()) else { return Ok(()) };
     let namespace = run.namespace().unwrap_or_default();
     let jobs: Api<Job> = Api::namespaced(context.client.clone(), &namespace);
     let Some(job) = jobs.get_opt(&attempt.job_name).await? else { return Ok(()) };
@@ -303,6 +306,39 @@ pub async fn stop_deleted(context: &Context, run: &BenchmarkRun) -> Result<(), E
     }
     debug!(run = %full_name(run), job = attempt.job_name, "deletes the Job of a deleted run");
     delete_job(context, &jobs, &attempt.job_name, job.uid(), DeleteParams::foreground()).await
+}
+
+/// Deletes the server that only a deleted run used. Where the run leaves its children the server has no owner any more, and would keep its
+/// GPUs; a shared one has no label of a run.
+async fn stop_deleted_server(context: &Context, run: &BenchmarkRun) -> Result<(), Error> {
+    let noted = run.status.as_ref().and_then(|it| it.server.as_ref());
+    let Some(server) = noted.filter(|it| it.gone_time.is_none()) else { return Ok(()) };
+    let namespace = run.namespace().unwrap_or_default();
+    let uid = run.uid().unwrap_or_default();
+    let is_its = |it: &ObjectMeta| {
+        let labels = it.labels.as_ref();
+        let label = |key: &str| labels.and_then(|it| it.get(key)).map(String::as_str);
+        label(meta::SERVER) == Some(&server.name)
+            && label(meta::RUN_UID) == Some(&uid)
+            && it.deletion_timestamp.is_none()
+    };
+    let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), &namespace);
+    let found = match deployments.get_opt(&server.name).await {
+        // The administrator has taken the rights on servers away.
+        Err(kube::Error::Api(status)) if status.code == FORBIDDEN => {
+            return allow_forbidden(run, Err(kube::Error::Api(status).into()));
+        }
+        found => found?.filter(|it| is_its(&it.metadata)),
+    };
+    let services: Api<Service> = Api::namespaced(context.client.clone(), &namespace);
+    let of_server = ListParams::default().labels(&format!("{}={}", meta::SERVER, server.name));
+    let own = services.list(&of_server).await?.items.into_iter().filter(|it| is_its(&it.metadata));
+    let left = StopServer {
+        deployment: found.map(|it| (server.name.clone(), it.uid())),
+        services: own.map(|it| it.name_any()).collect(),
+        pods: Vec::new(),
+    };
+    if left == StopServer::default() { Ok(()) } else { stop_server(context, run, &namespace, &left).await }
 }
 
 /// Deletes the Job of an attempt, and no other Job of its name.

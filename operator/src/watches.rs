@@ -32,12 +32,13 @@ use serde::de::DeserializeOwned;
 use tracing::{debug, info, warn};
 
 use crate::{
+    apply::stop_deleted,
     cached_run::{self, CachedRun, Guarded},
     connection::{NoBackoff, WatchBackoff},
     context::Context,
     ended_pods::EndedPods,
     error::Error,
-    plan::meta,
+    plan::{meta, status::full_name},
     reconcile::{TURN_LIMIT, on_error, reconcile},
     traces, unreadable,
 };
@@ -226,6 +227,10 @@ impl Intake {
             Event::Apply(_) | Event::InitApply(_) => Vec::new(),
             Event::Delete(run) => {
                 self.context.forget(&run.uid().unwrap_or_default());
+                let run = run.run().filter(|it| !it.is_finished());
+                if let Some(run) = run.filter(|it| it.status.as_ref().is_some_and(|it| it.server.is_some())) {
+                    tokio::spawn(end_server(Arc::clone(&self.context), run));
+                }
                 Vec::new()
             }
             Event::Init => {
@@ -251,6 +256,16 @@ impl Intake {
         let mut runs = self.runs.store.state();
         runs.retain(|it| before.get(&it.uid().unwrap_or_default()) != Some(&it.meta().generation));
         runs
+    }
+}
+
+/// Ends the server of a run that is gone. The run may have had no turn since it was deleted, and with `--cascade=orphan` nothing else
+/// ends the server.
+async fn end_server(context: Arc<Context>, run: BenchmarkRun) {
+    let _place = context.turns.enter(place(&run.metadata).0).await;
+    let done = tokio::time::timeout(TURN_LIMIT, stop_deleted(&context, &run)).await;
+    if let Err(error) = done.unwrap_or(Err(Error::Timeout(TURN_LIMIT))) {
+        warn!(run = %full_name(&run), %error, "the server of a deleted run may be left, and have its GPUs");
     }
 }
 

@@ -9,7 +9,7 @@ use k8s_openapi::api::{
 };
 use kube::{
     ResourceExt as _,
-    api::{DeleteParams, ListParams},
+    api::{DeleteParams, ListParams, PropagationPolicy},
 };
 
 use crate::{SOON, against};
@@ -231,6 +231,20 @@ async fn kept_and_shared_servers_are_removed_after_their_time() -> anyhow::Resul
         assert!(left.is_empty(), "{lifecycle}: {left:?}");
     }
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_run_that_is_deleted_without_its_children_does_not_leave_its_server() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "server-orphan").await?;
+    let target = "{server: {engine: Simulator, args: [--preset, tiny]}}";
+    namespace.create_run("chat", &against(target, 5.0, 120, NO_STORAGE)).await?;
+    namespace.wait_for("chat", "phase Running", SOON, |it| it.phase == Some(Phase::Running)).await?;
+    let orphan = DeleteParams { propagation_policy: Some(PropagationPolicy::Orphan), ..DeleteParams::default() };
+    namespace.api::<BenchmarkRun>().delete("chat", &orphan).await?;
+    namespace
+        .until("the end of the server", SOON * 2, || async { Ok(servers(&namespace).await?.is_empty().then_some(())) })
+        .await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,7 @@
 //! The watches of an operator: on a network that loses connections, and what they keep in memory.
 
 mod dead_connection;
+mod deleted_server;
 mod fixture;
 mod memory;
 mod relist;

@@ -1,4 +1,4 @@
-//! Servers that outlive their run: removed after their time, and never under a run that uses them.
+//! Servers that outlive their run: removed after their time, never under a run that uses them, and with a run that leaves its children.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{
     Play,
     server::Fault,
-    world::Story,
+    world::{Story, change, step},
 };
 use crate::fixture::run;
 
@@ -17,6 +17,7 @@ const KEPT: &str =
     "{target: {server: {engine: Simulator, lifecycle: Keep}}, cleanup: {server: {afterSuccessSeconds: 100}}}";
 const SHARED: &str =
     "{target: {server: {engine: Simulator, lifecycle: Reuse}}, cleanup: {server: {afterSuccessSeconds: 100}}}";
+const ONE: &str = "{target: {server: {engine: Simulator}}}";
 /// More turns than the removal of a server takes.
 const TURNS: usize = 12;
 
@@ -159,4 +160,34 @@ async fn a_run_that_comes_when_a_shared_server_goes_starts_it_anew() {
     assert_eq!(servers(&play).len(), 3);
     let state = play.server.state();
     assert!(state.all("deployments").all(|it| it["metadata"]["deletionTimestamp"].is_null()));
+}
+
+#[tokio::test]
+async fn a_run_that_is_deleted_and_leaves_its_children_does_not_leave_its_server() {
+    for (spec, stays) in [(ONE, false), (KEPT, false), (SHARED, true)] {
+        let mut play = Play::new(spec);
+        play.play_until(Phase::Running).await;
+        let deleted = Arc::new(play.cached().unwrap());
+        {
+            // What the garbage collector does for `kubectl delete --cascade=orphan`.
+            let mut state = play.server.state();
+            for plural in ["deployments", "services", "jobs", "configmaps"] {
+                let names: Vec<_> =
+                    state.all(plural).map(|it| it["metadata"]["name"].as_str().unwrap().to_owned()).collect();
+                for name in names {
+                    change(&mut state, plural, &name, |it| it["metadata"]["ownerReferences"] = json!([]));
+                }
+            }
+            state.remove("benchmarkruns", "chat");
+        }
+        for _ in 0..2 {
+            reconcile(Arc::clone(&deleted), Arc::clone(&play.context)).await.unwrap();
+        }
+        assert_eq!(deployment_deletions(&play), usize::from(!stays), "{spec}: once");
+        for _ in 0..TURNS {
+            step(&mut play.server.state(), Story::Plain);
+        }
+        assert_eq!(!servers(&play).is_empty(), stays, "{spec}: {:?}", servers(&play));
+        assert_eq!(play.loading().iter().any(|it| !it.contains("-server-")), false, "{spec}");
+    }
 }

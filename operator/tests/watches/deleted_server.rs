@@ -1,0 +1,91 @@
+//! A run that is gone before it had a turn: its server is ended all the same.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use http::{Method, Request};
+use kube::client::Body;
+use serde_json::{Value, json};
+
+use crate::fixture::{Answer, failure, list, operator, response, run};
+
+/// The first list has three runs. Its watch has expired, and the next one reports that all of them are gone.
+#[derive(Default)]
+struct Server {
+    watches: AtomicUsize,
+    /// Objects that were deleted.
+    deleted: Mutex<Vec<String>>,
+}
+
+fn with_server(name: &str, phase: &str, version: u64) -> Value {
+    let mut run = run(name, phase, version);
+    run["status"]["server"] = json!({"name": format!("{name}-server"), "replicas": 1, "startTime": "2026-01-02T03:04:05Z"});
+    run
+}
+
+fn runs() -> [Value; 3] {
+    [with_server("own", "Running", 1), with_server("shared", "Running", 2), run("without", "Running", 3)]
+}
+
+impl Server {
+    async fn answer(self: Arc<Self>, request: Request<Body>) -> Answer {
+        let uri = request.uri();
+        let (query, last) = (uri.query().unwrap_or_default(), uri.path().rsplit('/').next().unwrap_or_default());
+        if request.method() == Method::DELETE {
+            self.deleted.lock().unwrap_or_else(PoisonError::into_inner).push(last.to_owned());
+            return response(200, &json!({"kind": "Status", "status": "Success"}));
+        }
+        let labels = |run: &str| json!({"benchwright.dev/server": "own-server", "benchwright.dev/run-uid": run});
+        match last {
+            "benchmarkruns" if query.contains("watch=true") => {
+                if self.watches.fetch_add(1, Ordering::Relaxed) > 0 {
+                    return std::future::pending().await;
+                }
+                let gone = |run: Value| json!({"type": "DELETED", "object": run}).to_string() + "\n";
+                lines(&runs().map(gone).concat())
+            }
+            "benchmarkruns" => response(200, &list(&runs(), 3)),
+            "jobs" | "pods" if query.contains("watch=true") => std::future::pending().await,
+            // Another Service has the label of the server alone.
+            "services" => {
+                let service = |name: &str, run| json!({"metadata": {"name": name, "namespace": "bench", "labels": labels(run)}});
+                response(200, &list(&[service("own-pods", "uid-own"), service("others", "uid-x")], 1))
+            }
+            "jobs" | "pods" => response(200, &list(&[], 1)),
+            // `--cascade=orphan` has taken the owner away.
+            "own-server" => {
+                let metadata = json!({"name": last, "namespace": "bench", "uid": "d", "labels": labels("uid-own")});
+                response(200, &json!({"metadata": metadata}))
+            }
+            "shared-server" => {
+                let labels = json!({"benchwright.dev/server": "shared-server"});
+                response(200, &json!({"metadata": {"name": last, "namespace": "bench", "uid": "s", "labels": labels}}))
+            }
+            _ => failure(404),
+        }
+    }
+}
+
+/// The body of a watch that ends.
+fn lines(text: &str) -> Answer {
+    use bytes::Bytes;
+    use http_body_util::{BodyExt as _, Full};
+    http::Response::new(Full::new(Bytes::from(text.to_owned())).boxed_unsync())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_server_of_a_run_that_is_gone_is_ended_and_one_that_runs_share_is_not() {
+    let server = Arc::<Server>::default();
+    let service = Arc::clone(&server);
+    let (_context, _runs) = operator(move |request| Arc::clone(&service).answer(request));
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let mut deleted = server.deleted.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    deleted.sort();
+    deleted.dedup();
+    assert_eq!(deleted, ["own-pods", "own-server"]);
+}
