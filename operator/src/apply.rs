@@ -373,6 +373,10 @@ async fn create(
             let accepts = |found: &ConfigMap| config_map::is_as_built(found, it, run);
             create_one(context, run, namespace, it.as_ref(), accepts).await
         }
+        Child::ChartValues(it) => {
+            // It is for people and their tools: the run does without it.
+            create_one(context, run, namespace, it.as_ref(), |_: &ConfigMap| true).await
+        }
         Child::NetworkPolicy(it) => {
             let accepts = |found: &NetworkPolicy| meta::is_ours(run, &found.metadata);
             create_one(context, run, namespace, it.as_ref(), accepts).await

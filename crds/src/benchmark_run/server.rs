@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "kube")]
 use super::bounded_text;
-use super::{KeyRef, Resources, Scheduling, is_default};
+use super::{GatewayRef, KeyRef, Resources, Scheduling, is_default};
 use crate::AnyValue;
 
 /// The most replicas of a managed server.
@@ -28,6 +28,17 @@ pub struct Server {
     /// Which program it is: VLLM, SGLang, Simulator (Benchwright's own simulated vLLM) or Custom. It decides how the fields below
     /// become arguments.
     pub engine: ServerEngine,
+
+    /// Who starts it. Standalone: Benchwright. ModelService: you, with llm-d's own charts; Benchwright makes their values of these fields, and
+    /// waits until the model servers behind gatewayRef are ready. VLLM in a cluster only. Default: Standalone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "ServerMethod"))]
+    pub method: Option<ServerMethod>,
+
+    /// The Gateway that the load goes through with ModelService, which needs it. Its httpRoute is by default `llm-d-` and the name of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "GatewayRef"))]
+    pub gateway_ref: Option<GatewayRef>,
 
     /// The image of the engine, in a cluster; VLLM, SGLang and Custom need it there. Default: for Simulator the image of the launcher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,6 +199,17 @@ impl ServerEngine {
             ServerEngine::Custom => "Custom",
         }
     }
+}
+
+/// Who starts a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum ServerMethod {
+    /// Benchwright.
+    #[default]
+    Standalone,
+    /// llm-d's own charts, which Benchwright does not install.
+    ModelService,
 }
 
 /// Weights on a claim, mounted read-only.

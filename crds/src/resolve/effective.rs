@@ -5,7 +5,7 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ProfileSource, Settings};
+use super::{ProfileSource, Settings, server::is_of_charts};
 use crate::{
     AnyValue,
     benchmark_run::{
@@ -364,8 +364,11 @@ impl EffectiveSpec {
         // Its port stays as it was written: outside of a cluster one that is left out is any free one.
         if let (Some(written), Some(server)) = (&mut spec.target.server, &self.target.server) {
             written.replicas = Some(server.replicas);
-            written.distribution = Some(server.distribution);
-            written.lifecycle = Some(server.lifecycle);
+            // llm-d's charts decide both.
+            if !is_of_charts(written) {
+                written.distribution = Some(server.distribution);
+                written.lifecycle = Some(server.lifecycle);
+            }
         }
         spec.target.http_version = Some(self.target.http_version);
         spec.target.readiness = written::Readiness {

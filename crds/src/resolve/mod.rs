@@ -35,7 +35,8 @@ pub use pods::{NetworkPolicySettings, PodSecurity, Scraper};
 pub use profile::ProfileSource;
 pub use profiling::ResolvedProfiling;
 pub use server::{
-    ManagedServer, Place, ReplicaStart, ServerNames, ServerReplicas, managed_server, resolve_server, server_image,
+    InferenceStack, ManagedServer, Place, ReplicaStart, ServerNames, ServerReplicas, StackFile, llm_d_server,
+    managed_server, resolve_server, server_image,
 };
 pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope, readable_slo};
 pub use target::{Endpoint, REDACTED, is_secret_name, unix_socket, without_credentials};
@@ -226,7 +227,8 @@ pub mod mounts {
     pub const DATA: &str = "/data";
 }
 
-/// Checks a spec and fills in what it leaves out. The endpoint of a spec with `target.gatewayRef` is an empty URL.
+/// Checks a spec and fills in what it leaves out. The endpoint of a spec with a Gateway (`target.gatewayRef`, `target.server.gatewayRef`) is
+/// an empty URL.
 ///
 /// # Errors
 /// Every field that is wrong, at once.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EffectiveSpec, Errors};
+use super::{EffectiveSpec, Errors, server::is_of_charts};
 use crate::{
     benchmark_run::{BenchmarkRunSpec, Harness, ProfilerKind, ServerEngine},
     units::Span,
@@ -87,6 +87,12 @@ fn check_run(
     if spec.target.server.as_ref().is_some_and(|it| it.offline) {
         let message = "has no effect with target.server.offline, because an engine without its API has no endpoints of a profiler; take one of them out";
         errors.add(FIELD, message);
+    }
+    if spec.target.server.as_ref().is_some_and(is_of_charts) {
+        let message = "has no effect with method ModelService of target.server, because the Gateway leads the profiler's start to one of the \
+                       model servers, and its end perhaps to another; take one of them out";
+        errors.add(FIELD, message);
+        return;
     }
     let field = format!("{FIELD}.kind");
     let name = kind.name();

@@ -1,14 +1,15 @@
 //! A run that measures how a server starts.
 
-use super::{EffectiveSpec, Errors};
+use super::{EffectiveSpec, Errors, server::is_of_charts};
 use crate::benchmark_run::{BenchmarkRunSpec, Harness, Lifecycle};
 
 /// A server that is up has started already, and one that goes on is not started again.
 pub(super) fn check(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, errors: &mut Errors) {
-    if effective.harness == Harness::Nop && spec.target.server.is_none() {
+    let started = spec.target.server.as_ref().filter(|it| !is_of_charts(it));
+    if effective.harness == Harness::Nop && started.is_none() {
         errors.add(
             "spec.harness",
-            "is nop, which measures how a server starts, and needs spec.target.server, a server that the run starts; of a server that \
+            "is nop, which measures how a server starts, and needs spec.target.server, a server that the run starts itself; of a server that \
              is up, read the log with `benchwright startup FILE`, or choose another harness, such as benchwright",
         );
     }

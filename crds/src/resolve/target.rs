@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Errors, RunIdentity, Settings, effective,
-    server::{ManagedServer, Place, ServerNames, served_model},
+    server::{ManagedServer, Place, ServerNames, is_of_charts, served_model},
     url::{local_url_problem, url_problem},
 };
 use crate::{
@@ -90,6 +90,10 @@ fn url_endpoint(url: &str, namespace: &str, errors: &mut Errors) -> Endpoint {
 fn server_endpoint(server: &Server, run: &RunIdentity, settings: &Settings, errors: &mut Errors) -> Endpoint {
     let in_cluster = !run.namespace.is_empty();
     let managed = super::server::resolve(server, if in_cluster { Place::Cluster } else { Place::Laptop }, errors);
+    if is_of_charts(server) {
+        // As of a Gateway: the URL stands in objects of the cluster.
+        return Endpoint::Url(String::new());
+    }
     if in_cluster {
         // The operator starts it, and the launcher calls its Service.
         return Endpoint::Url(ServerNames::new(run, server, settings).url(&run.namespace, server, settings));

@@ -8,7 +8,7 @@ use std::{
 use crds::{
     AnyValue, BenchmarkRunSpec, EffectiveSpec, ResolvedRun,
     benchmark_run::{Resources, Server as ManagedServer},
-    resolve::Endpoint,
+    resolve::{Endpoint, llm_d_server},
     wording::quoted,
 };
 use workload_profiles::{
@@ -77,10 +77,11 @@ pub fn check(
     for key in launcher.annotations.keys() {
         all.check_name("spec.launcher.annotations", Some(key), &limits.annotations, "annotations");
     }
-    if let Some(server) = &spec.target.server {
+    if let Some(server) = own_server(spec) {
         check_server(limits, own_image, server, &mut all);
     }
     if let (Some(most), Some(server)) = (limits.max_server_replicas, &effective.target.server)
+        && own_server(spec).is_some()
         && server.replicas > most
     {
         let rule = format!("at most {most} replicas of a server are allowed (limits.maxServerReplicas); lower it");
@@ -110,6 +111,11 @@ pub fn check(
         }
     }
     all.0
+}
+
+/// The server that Benchwright starts; llm-d's charts start theirs with the rights of whoever installs them.
+fn own_server(spec: &BenchmarkRunSpec) -> Option<&ManagedServer> {
+    spec.target.server.as_ref().filter(|_| llm_d_server(spec).is_none())
 }
 
 /// Holds a server that is started for the run against the limits of launchers; its resources have limits of their own, if there are any.
@@ -176,10 +182,10 @@ fn called(spec: &BenchmarkRunSpec, resolved: &ResolvedRun, workload: Option<&Wor
         (Endpoint::Simulator(_) | Endpoint::Server(_), _) => None,
         (Endpoint::Url(url), Some(_)) => Some(("spec.target.url".to_owned(), url.clone())),
         // A server that is started for the run is its own, as are the metrics of its pods.
-        (Endpoint::Url(_), None) if spec.target.server.is_some() => None,
+        (Endpoint::Url(_), None) if own_server(spec).is_some() => None,
         (Endpoint::Url(url), None) => Some(("spec.target".to_owned(), url.clone())),
     };
-    let written = spec.target.server.is_none() || spec.target.metrics.is_some();
+    let written = own_server(spec).is_none() || spec.target.metrics.is_some();
     let metrics = resolved.metrics.iter().flatten().filter(|_| written).enumerate();
     let metrics = metrics.map(|(index, it)| (format!("spec.target.metrics[{index}]"), it.url.clone()));
     let upload = resolved.upload.iter().map(|it| ("spec.storage.s3.endpoint".to_owned(), it.server()));

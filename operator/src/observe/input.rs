@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Instant};
 use crds::{
     BenchmarkRun, EffectiveSpec, Reason, ResolvedRun, Settings, any_value,
     benchmark_run::{KeyRef, is_object_name},
-    resolve::{Endpoint, FieldError, ProfileSource, effective, managed_server, resolve},
+    resolve::{Endpoint, FieldError, InferenceStack, ProfileSource, effective, managed_server, resolve},
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::{Api, Client, ResourceExt as _, api::ListParams};
@@ -15,7 +15,7 @@ use super::{
     baseline,
     kept::Kept,
     reader::{Reader, Request},
-    target::gateway,
+    target::gateway::{self, Asked},
 };
 use crate::{
     context::Context,
@@ -32,6 +32,9 @@ use crate::{
 const SERVICES_PAGE: u32 = 500;
 /// The most Services that labels are held against: a turn has a time limit.
 const MAX_SERVICES: usize = 10_000;
+
+/// What stands in place of a Gateway's URL while a profile is checked. No load goes there.
+const NO_GATEWAY: &str = "http://gateway.invalid";
 
 /// Why there is no input.
 enum Failure {
@@ -131,8 +134,8 @@ async fn prepare(
 ) -> Result<LauncherInput, Failure> {
     let Sources { config_maps, services, metrics, .. } = sources;
     check_servers(run, settings)?;
-    let resolved = match kept.resolved(attempt) {
-        Some(resolved) => resolved,
+    let (resolved, missing) = match kept.resolved(attempt) {
+        Some(resolved) => (resolved, None),
         None => resolve_run(sources, kept, run, attempt, settings, reader).await?,
     };
     let (mut input, workload) = match kept.profile() {
@@ -150,6 +153,10 @@ async fn prepare(
             rendered?
         }
     };
+    if let Some(missing) = missing {
+        // What is wrong with the profile is said before anybody waits for a server.
+        return Err(Failure::Input(missing));
+    }
     let effective = EffectiveSpec::new(&run.spec, settings);
     let mut violations =
         policy::check(limits, &settings.launcher_image, &run.spec, &effective, &input.run, Some(&workload));
@@ -198,7 +205,8 @@ async fn all_services(services: &Api<Service>, reader: &mut Reader) -> Result<Ve
     }
 }
 
-/// The spec with its defaults, the address of its Gateway and the report of its baseline.
+/// The spec with its defaults, the address of its Gateway and the report of its baseline; beside it what is missing of the Gateway, in place
+/// of whose URL then stands [`NO_GATEWAY`].
 async fn resolve_run(
     Sources { client, runs, .. }: &Sources,
     kept: &Kept,
@@ -206,15 +214,22 @@ async fn resolve_run(
     attempt: u32,
     settings: &Settings,
     reader: &mut Reader,
-) -> Result<ResolvedRun, Failure> {
+) -> Result<(ResolvedRun, Option<InputError>), Failure> {
     let mut resolved = resolve(meta::identity(run, attempt), &run.spec, settings).map_err(|errors| {
         let lines: Vec<_> = errors.iter().map(FieldError::to_string).collect();
         input_error(Reason::InvalidSpec, lines.join("\n"))
     })?;
-    if let Some(reference) = &run.spec.target.gateway_ref {
-        let request = Request::get("gateways and routes of", &reference.name);
-        let url = reader.read(What::Input, request, gateway::find(client, run, reference)).await?;
-        resolved.endpoint = Endpoint::Url(url.ok_or(Failure::Unread)?.map_err(Failure::Input)?);
+    let stack = InferenceStack::new(&meta::identity(run, attempt), &run.spec, settings);
+    let of_stack = stack.as_ref().map(Asked::of_stack);
+    let mut missing = None;
+    if let Some(asked) = run.spec.target.gateway_ref.as_ref().map(Asked::as_target).or(of_stack) {
+        let request = Request::get("gateways, routes and pods of", asked.name());
+        let found = reader.read(What::Input, request, gateway::find(client, run, &asked)).await?;
+        let url = found.ok_or(Failure::Unread)?.unwrap_or_else(|error| {
+            missing = Some(error);
+            NO_GATEWAY.to_owned()
+        });
+        resolved.endpoint = Endpoint::Url(url);
     }
     if let Some(baseline) = resolved.slo.as_mut().and_then(|it| it.baseline.as_mut()) {
         baseline.report = match kept.baseline_report() {
@@ -222,7 +237,7 @@ async fn resolve_run(
             None => Some(find_baseline(runs, run, reader).await?),
         };
     }
-    Ok(resolved)
+    Ok((resolved, missing))
 }
 
 /// The report of the earlier run that `spec.slo.baseline` names.

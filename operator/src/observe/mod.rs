@@ -11,7 +11,7 @@ pub mod target;
 
 use crds::{
     BenchmarkRun, BenchmarkRunStatus,
-    resolve::claim,
+    resolve::{InferenceStack, claim},
     status::{Attempt, Phase},
 };
 use jiff::Timestamp;
@@ -143,6 +143,10 @@ async fn observe_input(
     let last = status.attempts.last();
     let number = current.map_or_else(|| last.map_or(1, |it| it.number + 1), |it| it.number);
     let sources = Sources::new(context, run);
+    if let Some(stack) = InferenceStack::new(&meta::identity(run, number), &run.spec, &context.settings) {
+        let found = read_config_map(&sources, &stack.config_map(), reader).await?;
+        observed.chart_values = presence(found.map(|it| meta::is_ours(run, &it.metadata)));
+    }
     let own = read_config_map(&sources, &meta::attempt_name(run, number), reader).await?;
     let noted = current.is_some_and(|it| it.config_map_uid.is_some());
     let is_noted = |found: &ConfigMap, attempt: Option<&Attempt>| {

@@ -119,6 +119,9 @@ impl Decision<'_> {
     }
 
     fn input_failed(&self, error: &InputError) -> Plan {
+        if let Some(plan) = self.wait_for_llm_d(error) {
+            return plan;
+        }
         let limit = self.effective.execution.deadlines.prepare_seconds;
         let age = seconds_since(self.preparing_since(), self.turn.now);
         if ![Reason::ProfileNotFound, Reason::TargetNotFound].contains(&error.reason) {

@@ -48,7 +48,7 @@ fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     {
         return decision.end_held(server, held);
     }
-    decision.with_server(decision.decide())
+    decision.with_chart_values(decision.with_server(decision.decide()))
 }
 
 /// Notes the UIDs of the attempt's ConfigMap, Job and pod when they are first seen. From then on no others are trusted.

@@ -109,6 +109,25 @@ pub fn of_server(run: &BenchmarkRun, names: &ServerNames, name: &str) -> ObjectM
     }
 }
 
+/// Metadata of what a run says of its server to people and their tools; it is deleted with the run.
+pub fn about_server(run: &BenchmarkRun, name: String) -> ObjectMeta {
+    let fixed = [
+        ("app.kubernetes.io/name", "benchwright".to_owned()),
+        ("app.kubernetes.io/part-of", "benchwright".to_owned()),
+        ("app.kubernetes.io/component", "server".to_owned()),
+        ("app.kubernetes.io/managed-by", MANAGER.to_owned()),
+        (RUN, run.name_any()),
+        (RUN_UID, run.uid().unwrap_or_default()),
+    ];
+    ObjectMeta {
+        name: Some(name),
+        namespace: run.namespace(),
+        labels: Some(fixed.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
+        owner_references: run.controller_owner_ref(&()).map(|it| vec![it]),
+        ..ObjectMeta::default()
+    }
+}
+
 /// Whether an object is part of the server of a run, or of the shared one of these names.
 pub fn is_of_server(run: &BenchmarkRun, names: &ServerNames, metadata: &ObjectMeta) -> bool {
     let label = |key: &str| metadata.labels.as_ref().and_then(|it| it.get(key)).map(String::as_str);

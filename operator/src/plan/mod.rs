@@ -70,6 +70,8 @@ pub struct Plan {
 pub enum Child {
     /// The launcher's input.
     ConfigMap(Box<ConfigMap>),
+    /// The values for llm-d's charts.
+    ChartValues(Box<ConfigMap>),
     /// What the pod of the attempt may reach.
     NetworkPolicy(Box<NetworkPolicy>),
     /// The claim of the results. Runs share it, so that an existing one is accepted, if it is for results.

@@ -25,6 +25,8 @@ pub struct Observed {
     pub server: ServerState,
     /// What other runs have to do with the shared server of a finished run; read where it is due to be removed.
     pub other_use: OtherUse,
+    /// Whether the ConfigMap with the values for llm-d's charts exists; read where those start the server, and the run does not measure yet.
+    pub chart_values: Presence,
     /// What the pod of the attempt has to reach; read where the attempt is about to be created.
     pub reach: Reach,
     /// The Job of the current attempt.

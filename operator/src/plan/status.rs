@@ -101,6 +101,11 @@ pub fn warning(reason: Reason, message: &str) -> PlannedEvent {
     PlannedEvent { warning: true, reason, note: truncate(message, MAX_NOTE) }
 }
 
+/// A Normal event without a change of phase.
+pub fn news(reason: Reason, message: &str) -> PlannedEvent {
+    PlannedEvent { warning: false, reason, note: truncate(message, MAX_NOTE) }
+}
+
 /// Copies the launcher's figures into a status. The storage is the one that the attempt was given, in the namespace of the run.
 pub fn apply_envelope(status: &mut BenchmarkRunStatus, storage: &Storage, namespace: &str, envelope: &Envelope) {
     let core = &envelope.core;

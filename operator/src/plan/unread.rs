@@ -29,7 +29,7 @@ impl Decision<'_> {
 
     /// Waits for something that has to be read before the children can be created, up to `prepareSeconds`.
     pub(super) fn wait_to_prepare(&self, unread: &Unread, since: Timestamp) -> Plan {
-        let limit = self.effective.execution.deadlines.prepare_seconds;
+        let limit = self.effective.execution.deadlines.prepare_seconds.max(self.llm_d_seconds());
         let phase = if self.before.attempts.is_empty() { Phase::Pending } else { Phase::Preparing };
         if seconds_since(since, self.turn.now) > limit {
             let message = format!(

@@ -231,6 +231,7 @@ pub fn check(run: &BenchmarkRun, observed: &Observed, seconds: i64, want: &Want<
 pub fn kind(child: &operator::plan::Child) -> &'static str {
     match child {
         operator::plan::Child::ConfigMap(_) => "ConfigMap",
+        operator::plan::Child::ChartValues(_) => "values of llm-d",
         operator::plan::Child::NetworkPolicy(_) => "NetworkPolicy",
         operator::plan::Child::Claim(_) => "PersistentVolumeClaim",
         operator::plan::Child::Job(_) => "Job",

@@ -42,7 +42,7 @@ fn manifests_with(spec: &str, settings: Settings) -> String {
     let run = in_phase(spec, Phase::Preparing);
     let made = plan(&run, &nothing(&run), &Turn { settings: &settings, now: at(1) });
     let text = |child: &Child| match child {
-        Child::ConfigMap(it) => serde_saphyr::to_string(it),
+        Child::ConfigMap(it) | Child::ChartValues(it) => serde_saphyr::to_string(it),
         Child::NetworkPolicy(it) => serde_saphyr::to_string(it),
         Child::Claim(it) => serde_saphyr::to_string(it),
         Child::Job(it) => serde_saphyr::to_string(it),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crds::{BenchmarkRun, Outcome, Reason, benchmark_run::Cancel, status::Phase};
 use operator::plan::{
-    Ended, InputError, JobState, Observed, Plan, PodState, Presence, Refused, Turn, current_attempt, plan,
+    Ended, InputError, JobState, Observed, Plan, PodState, Presence, Refused, Turn, Unread, What, current_attempt, plan,
 };
 
 use crate::fixture::*;
@@ -316,5 +316,93 @@ fn every_phase_with_every_event_has_its_outcome() {
     }
     assert_eq!(table.lines().count(), Phase::ALL.len() * EVENTS.len());
     println!("{} pairs of phase and event", table.lines().count());
+    insta::assert_snapshot!(table);
+}
+
+const LLM_D: &str = "{target: {server: {engine: VLLM, method: ModelService, image: i, model: o/m, gatewayRef: {name: gw}}, readiness: {timeoutSeconds: 1800}}, storage: {none: {}}}";
+
+/// What happens to a run whose server llm-d's charts start, before its Job exists.
+#[derive(Clone, Copy, Debug)]
+enum OfLlmD {
+    /// All of it is ready.
+    Ready,
+    /// A part is missing.
+    Missing,
+    MissingAndValuesWritten,
+    MissingAndValuesForeign,
+    MissingAndValuesRefused,
+    /// Longer than prepareSeconds, and not as long as the run waits.
+    MissingForLong,
+    MissingTooLong,
+    Unreadable,
+    UnreadableForLong,
+    ProfileMissing,
+    SpecInvalid,
+    Suspend,
+    CancelGracefully,
+}
+
+const OF_LLM_D: [OfLlmD; 13] = [
+    OfLlmD::Ready,
+    OfLlmD::Missing,
+    OfLlmD::MissingAndValuesWritten,
+    OfLlmD::MissingAndValuesForeign,
+    OfLlmD::MissingAndValuesRefused,
+    OfLlmD::MissingForLong,
+    OfLlmD::MissingTooLong,
+    OfLlmD::Unreadable,
+    OfLlmD::UnreadableForLong,
+    OfLlmD::ProfileMissing,
+    OfLlmD::SpecInvalid,
+    OfLlmD::Suspend,
+    OfLlmD::CancelGracefully,
+];
+
+#[test]
+fn every_stage_of_the_wait_for_llm_d_with_every_event_has_its_outcome() {
+    let settings = settings();
+    let refusal = |reason, message: &str| Some(Err(InputError { reason, message: message.into() }));
+    let missing = || refusal(Reason::TargetNotFound, "there is no Gateway");
+    let new = run(LLM_D);
+    let waiting = {
+        let observed = Observed { input: missing(), ..nothing(&new) };
+        after(&new, &plan(&new, &observed, &Turn { settings: &settings, now: zero() }))
+    };
+    let decided = after(&new, &plan(&new, &nothing(&new), &Turn { settings: &settings, now: zero() }));
+    let mut table = String::new();
+    for (stage, run) in [("new", new), ("waits", waiting), ("decided", decided)] {
+        for event in OF_LLM_D {
+            let (mut run, mut observed, mut now) = (run.clone(), nothing(&run), 10);
+            match event {
+                OfLlmD::Ready => {}
+                OfLlmD::Missing => observed.input = missing(),
+                OfLlmD::MissingAndValuesWritten => {
+                    (observed.input, observed.chart_values) = (missing(), Presence::Ours);
+                }
+                OfLlmD::MissingAndValuesForeign => {
+                    (observed.input, observed.chart_values) = (missing(), Presence::Foreign);
+                }
+                OfLlmD::MissingAndValuesRefused => {
+                    observed.input = missing();
+                    observed.refused = Some(Refused { message: "quota".into(), for_good: false });
+                }
+                OfLlmD::MissingForLong => (observed.input, now) = (missing(), 1_799),
+                OfLlmD::MissingTooLong => (observed.input, now) = (missing(), 1_800),
+                OfLlmD::Unreadable | OfLlmD::UnreadableForLong => {
+                    let message = "the operator cannot get gateways".to_owned();
+                    observed.input = None;
+                    observed.unread = vec![Unread { what: What::Input, message, passing: true }];
+                    now = if matches!(event, OfLlmD::UnreadableForLong) { 1_801 } else { 1_799 };
+                }
+                OfLlmD::ProfileMissing => observed.input = refusal(Reason::ProfileNotFound, "there is no ConfigMap"),
+                OfLlmD::SpecInvalid => observed.input = refusal(Reason::InvalidSpec, "target.url: is x"),
+                OfLlmD::Suspend => run.spec.suspend = true,
+                OfLlmD::CancelGracefully => run.spec.cancel = Some(Cancel::Graceful),
+            }
+            let made = plan(&run, &observed, &Turn { settings: &settings, now: at(now) });
+            let _ = writeln!(table, "{stage} | {event:?} | {}", outcome(&run, &made));
+            assert!(made.stop_server.is_none(), "{stage} {event:?}: the operator removes nothing of llm-d");
+        }
+    }
     insta::assert_snapshot!(table);
 }

@@ -24,7 +24,8 @@ struct Server {
 
 fn with_server(name: &str, phase: &str, version: u64) -> Value {
     let mut run = run(name, phase, version);
-    run["status"]["server"] = json!({"name": format!("{name}-server"), "replicas": 1, "startTime": "2026-01-02T03:04:05Z"});
+    run["status"]["server"] =
+        json!({"name": format!("{name}-server"), "replicas": 1, "startTime": "2026-01-02T03:04:05Z"});
     run
 }
 
@@ -53,7 +54,8 @@ impl Server {
             "jobs" | "pods" if query.contains("watch=true") => std::future::pending().await,
             // Another Service has the label of the server alone.
             "services" => {
-                let service = |name: &str, run| json!({"metadata": {"name": name, "namespace": "bench", "labels": labels(run)}});
+                let service =
+                    |name: &str, run| json!({"metadata": {"name": name, "namespace": "bench", "labels": labels(run)}});
                 response(200, &list(&[service("own-pods", "uid-own"), service("others", "uid-x")], 1))
             }
             "jobs" | "pods" => response(200, &list(&[], 1)),

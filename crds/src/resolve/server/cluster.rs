@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{FIELD, REPLICA};
+use super::{FIELD, REPLICA, is_of_charts};
 use crate::{
     benchmark_run::{BenchmarkRunSpec, Distribution, Lifecycle, MetricsKind, Server, ServerEngine},
     hex,
@@ -47,9 +47,9 @@ pub fn server_image<'a>(server: &'a Server, settings: &'a Settings) -> &'a str {
     server.image.as_deref().unwrap_or(&settings.launcher_image)
 }
 
-/// Whether a run starts a server: not where it only reports the results of another one.
+/// The server that Benchwright starts for a run: none where llm-d's charts start it, or where the run only reports the results of another one.
 pub fn managed_server(spec: &BenchmarkRunSpec) -> Option<&Server> {
-    spec.target.server.as_ref().filter(|_| spec.execution.collect.is_none())
+    spec.target.server.as_ref().filter(|it| spec.execution.collect.is_none() && !is_of_charts(it))
 }
 
 /// The whole name of a Service.

@@ -224,14 +224,26 @@ fn tensor_parallel(
     }
 }
 
+/// Over how many GPUs a copy of the model is spread, and how many copies a replica has, as far as fields and config say; else 1.
+pub(super) fn parallelism(server: &Server, gpus: Option<u32>) -> [u32; 2] {
+    // What is wrong with the fields was reported where the arguments were made of them.
+    let tensor = tensor_parallel(server, gpus, &written_options(server), &mut Errors::default());
+    [tensor.unwrap_or_else(|| configured(server, "tensor-parallel-size")), configured(server, "data-parallel-size")]
+}
+
 /// The product of pipeline and data parallelism in config. With SGLang's attention by data parallelism, these share the GPUs.
 fn other_parallelism(server: &Server) -> u32 {
-    let options = server.config.iter().map(|(name, value)| (options::canonical(server.engine, name), value.text()));
-    let options: BTreeMap<_, _> = options.collect();
-    let count = |name: &str| options.get(name).and_then(|it| it.parse::<u32>().ok()).unwrap_or(1).max(1);
-    let shared = options.get("enable-dp-attention").is_some_and(|it| it == "true");
-    let data = if shared { 1 } else { count("data-parallel-size") };
-    count("pipeline-parallel-size").saturating_mul(data)
+    let is_shared = |(name, value): (&String, &AnyValue)| {
+        options::canonical(server.engine, name) == "enable-dp-attention" && value.text() == "true"
+    };
+    let data = if server.config.iter().any(is_shared) { 1 } else { configured(server, "data-parallel-size") };
+    configured(server, "pipeline-parallel-size").saturating_mul(data)
+}
+
+/// The number of an option of config, at least 1.
+fn configured(server: &Server, option: &str) -> u32 {
+    let found = server.config.iter().find(|(name, _)| options::canonical(server.engine, name) == option);
+    found.and_then(|(_, value)| value.text().parse::<u32>().ok()).unwrap_or(1).max(1)
 }
 
 fn memory_share(server: &Server, errors: &mut Errors) -> Option<String> {

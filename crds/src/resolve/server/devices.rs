@@ -24,7 +24,7 @@ pub(super) fn per_replica(server: &Server, place: Place) -> Option<u32> {
 }
 
 /// Whether a resource of Kubernetes is a GPU or the like.
-fn is_gpu(name: &str) -> bool {
+pub(super) fn is_gpu(name: &str) -> bool {
     let kinds = ["/gpu", "/tpu", "/gaudi", "/mig-", "/i915", "/xe"];
     name.starts_with("gpu.intel.com/") || kinds.iter().any(|it| name.contains(it))
 }

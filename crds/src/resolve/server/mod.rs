@@ -4,6 +4,7 @@
 mod cluster;
 mod command_line;
 mod devices;
+mod modelservice;
 mod options;
 mod profiling;
 mod sleep_mode;
@@ -14,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 pub use cluster::{ServerNames, ServerReplicas, managed_server, server_image};
 pub(super) use cluster::{called_host, check_run, metrics, replicas};
+pub(super) use modelservice::is_of_charts;
+pub use modelservice::{InferenceStack, StackFile, llm_d_server};
 
 use super::{Errors, FieldError, effective};
 use crate::benchmark_run::{Distribution, Lifecycle, Server, ServerEngine};
@@ -139,6 +142,7 @@ pub(super) fn resolve(server: &Server, place: Place, errors: &mut Errors) -> Man
     let defaults = effective::server(server);
     check_place(server, place, errors);
     check_offline(server, place, errors);
+    modelservice::check(server, place, errors);
     let model = model(server, errors);
     devices::check(server, defaults.replicas, errors);
     let line = command_line::of(server, devices::per_replica(server, place), errors);
@@ -227,6 +231,11 @@ fn check_ports(server: &Server, place: Place, replicas: u32, errors: &mut Errors
         }
         _ => {}
     }
+}
+
+/// Whether a model is a folder of the image, and not a name on a hub.
+fn is_path(model: &str) -> bool {
+    model.starts_with(['/', '.', '~'])
 }
 
 /// The model as the engine is given it.

@@ -1,6 +1,8 @@
 //! The parts of the Gateway API's objects that give a URL. All fields have defaults: a missing one is told by its name, and
 //! fields of other releases are not read.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 /// The API group of Gateways, HTTPRoutes and ReferenceGrants.
@@ -131,6 +133,33 @@ pub(super) struct RouteStatus {
 pub(super) struct RouteParent {
     pub parent_ref: ParentRef,
     pub conditions: Vec<Condition>,
+}
+
+/// An InferencePool, `v1`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Pool {
+    pub spec: PoolSpec,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct PoolSpec {
+    pub selector: PoolSelector,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct PoolSelector {
+    pub match_labels: BTreeMap<String, String>,
+}
+
+impl Pool {
+    /// The labels of its pods, as a list of pods wants them; empty: it has none.
+    pub(super) fn selector(&self) -> String {
+        let labels = self.spec.selector.match_labels.iter().map(|(key, value)| format!("{key}={value}"));
+        labels.collect::<Vec<_>>().join(",")
+    }
 }
 
 /// A ReferenceGrant, `v1beta1`.

@@ -1,5 +1,6 @@
 //! The model server of a run, decided apart from its attempts: how far it is, how it failed, and when it has to go. Pure.
 
+mod charts;
 mod failure;
 pub mod objects;
 pub mod retention;

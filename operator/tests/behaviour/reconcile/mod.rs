@@ -5,6 +5,7 @@ mod faults;
 mod forgery;
 mod kept_servers;
 mod leaks;
+mod llm_d;
 mod network;
 mod policies;
 mod provenance;

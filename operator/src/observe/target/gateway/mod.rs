@@ -1,12 +1,15 @@
-//! [I/O] The URL of `target.gatewayRef`: reads the Gateway, its routes and the InferencePool, and dials none of them.
+//! [I/O] The URL of `target.gatewayRef` and of `target.server.gatewayRef`: reads the Gateway, its routes and the InferencePool, and dials
+//! none of them.
 
 mod url;
 
 use crds::{
     BenchmarkRun, Reason,
     benchmark_run::{GatewayRef, is_object_name},
+    resolve::InferenceStack,
     wording::quoted,
 };
+use k8s_openapi::api::core::v1::Pod;
 use kube::{
     Api, Client, ResourceExt as _,
     api::{ApiResource, DynamicObject, GroupVersionKind, ListParams},
@@ -14,11 +17,42 @@ use kube::{
 use serde::de::DeserializeOwned;
 
 use self::url::Named;
-use super::objects::{GROUP, Gateway, Grant, INFERENCE_GROUP, Route};
+use super::objects::{GROUP, Gateway, Grant, INFERENCE_GROUP, Pool, Route};
 use crate::plan::InputError;
 
 /// The most routes of a namespace that are looked at, and the most grants. With more, name the route.
 const MOST: u32 = 500;
+
+/// The field that most runs name a Gateway in, and how every message begins.
+const FIELD: &str = "spec.target.gatewayRef";
+
+/// A Gateway that a run names.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The field that names it.
+    field: &'static str,
+    reference: &'a GatewayRef,
+    /// For llm-d of the run's own: how many pods of the InferencePool have to be ready.
+    ready_pods: Option<u32>,
+}
+
+impl<'a> Asked<'a> {
+    /// The Gateway of a run whose target it is.
+    pub fn as_target(reference: &'a GatewayRef) -> Self {
+        Asked { field: FIELD, reference, ready_pods: None }
+    }
+
+    /// The Gateway of llm-d that is installed for the run.
+    pub fn of_stack(stack: &'a InferenceStack) -> Self {
+        let field = "spec.target.server.gatewayRef";
+        Asked { field, reference: stack.gateway(), ready_pods: Some(stack.replicas()) }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'a str {
+        &self.reference.name
+    }
+}
 
 /// Why there is no URL.
 enum Failure {
@@ -47,16 +81,20 @@ impl From<String> for Failure {
 pub async fn find(
     client: &Client,
     run: &BenchmarkRun,
-    reference: &GatewayRef,
+    asked: &Asked<'_>,
 ) -> Result<Result<String, InputError>, kube::Error> {
-    match read(client, &run.namespace().unwrap_or_default(), reference).await {
+    match read(client, &run.namespace().unwrap_or_default(), asked).await {
         Ok(url) => Ok(Ok(url)),
-        Err(Failure::Target(message)) => Ok(Err(InputError { reason: Reason::TargetNotFound, message })),
+        Err(Failure::Target(message)) => {
+            let message = message.replacen(FIELD, asked.field, 1);
+            Ok(Err(InputError { reason: Reason::TargetNotFound, message }))
+        }
         Err(Failure::Api(error)) => Err(error),
     }
 }
 
-async fn read(client: &Client, own: &str, reference: &GatewayRef) -> Result<String, Failure> {
+async fn read(client: &Client, own: &str, asked: &Asked<'_>) -> Result<String, Failure> {
+    let reference = asked.reference;
     let namespace = reference.namespace.as_deref().unwrap_or(own);
     // The answer must not tell whether a Gateway of another tenant exists.
     if namespace != own {
@@ -74,18 +112,65 @@ async fn read(client: &Client, own: &str, reference: &GatewayRef) -> Result<Stri
         routes.extend(self::routes(client, namespace).await?);
     }
     let route = url::route(&named, listener, &routes)?;
-    if let Some((_, backend)) = url::backend(route)
-        && backend.kind.as_deref() == Some("InferencePool")
-        // The route's condition ResolvedRefs tells about a pool elsewhere.
-        && backend.namespace.as_ref().is_none_or(|it| *it == route.namespace)
-        && get::<serde_json::Value>(client, &POOL, &route.namespace, &backend.name).await?.is_none()
-    {
-        let (route, pool) = (quoted(&route.name), quoted(&backend.name));
+    let pool = pool(client, route).await?;
+    let url = url::url(&named, listener, route)?;
+    if let Some(wanted) = asked.ready_pods {
+        url::check_alone(&named, listener, route, &routes)?;
+        // Of another namespace the launcher finds out: a pool there is for others to look at.
+        if let Some((name, pool)) = pool.filter(|_| route.namespace == own) {
+            check_pods(client, own, route, &name, &pool, wanted).await?;
+        }
+    }
+    Ok(url)
+}
+
+/// The InferencePool behind a route, with its name; `None`: the route leads to a Service, or to another namespace, of which its condition
+/// ResolvedRefs tells.
+async fn pool(client: &Client, route: &Route) -> Result<Option<(String, Pool)>, Failure> {
+    let backend = url::backend(route).map(|(_, backend)| backend);
+    let here = backend.filter(|it| it.namespace.as_ref().is_none_or(|it| *it == route.namespace));
+    let Some(backend) = here.filter(|it| it.kind.as_deref() == Some("InferencePool")) else { return Ok(None) };
+    match get(client, &POOL, &route.namespace, &backend.name).await? {
+        Some(found) => Ok(Some((backend.name.clone(), found))),
+        None => Err(Failure::Target(format!(
+            "{FIELD}: leads by HTTPRoute {} to InferencePool {}, which does not exist; create it",
+            quoted(&route.name),
+            quoted(&backend.name)
+        ))),
+    }
+}
+
+/// Whether the InferencePool has as many ready pods as the run describes model servers.
+async fn check_pods(
+    client: &Client,
+    namespace: &str,
+    route: &Route,
+    name: &str,
+    pool: &Pool,
+    wanted: u32,
+) -> Result<(), Failure> {
+    let (route, name) = (quoted(&route.name), quoted(name));
+    let selector = pool.selector();
+    if selector.is_empty() {
         return Err(Failure::Target(format!(
-            "spec.target.gatewayRef: leads by HTTPRoute {route} to InferencePool {pool}, which does not exist; create it"
+            "{FIELD}: leads by HTTPRoute {route} to InferencePool {name}, which selects no pods; see its selector"
         )));
     }
-    Ok(url::url(&named, listener, route)?)
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let found = pods.list(&ListParams::default().labels(&selector).limit(MOST)).await?;
+    let ready = found.items.iter().filter(|it| is_ready(it)).count();
+    if ready >= wanted as usize {
+        return Ok(());
+    }
+    Err(Failure::Target(format!(
+        "{FIELD}: leads by HTTPRoute {route} to InferencePool {name}, and {ready} of the {wanted} model servers of the run are ready; see its \
+         pods: kubectl get pods -n {namespace} -l {selector}"
+    )))
+}
+
+fn is_ready(pod: &Pod) -> bool {
+    let mut conditions = pod.status.iter().flat_map(|it| it.conditions.iter().flatten());
+    pod.metadata.deletion_timestamp.is_none() && conditions.any(|it| it.type_ == "Ready" && it.status == "True")
 }
 
 async fn check_grant(client: &Client, own: &str, namespace: &str, gateway: &str) -> Result<(), Failure> {

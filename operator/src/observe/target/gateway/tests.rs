@@ -178,6 +178,33 @@ fn of_several_routes_one_is_named_and_a_pool_comes_before_a_service() {
 }
 
 #[test]
+fn another_route_with_the_same_hosts_and_paths_is_a_rival() {
+    let gateway = plain();
+    let reference = reference("{name: gw, httpRoute: llm}");
+    let named = Named { reference: &reference, namespace: "llm-d", gateway: &gateway };
+    let listener = listener(&named).unwrap();
+    let own = route("llm-d", "llm", to_pool(prefix("/")));
+    let alone = |other: Route| check_alone(&named, listener, &own, &[own.clone(), other]);
+    let rival = route("bench", "old", to_pool(json!([])));
+    let error = alone(rival.clone()).unwrap_err();
+    assert!(error.contains("HTTPRoute \"old\" in namespace bench takes the same requests"), "{error}");
+    let (mut of_host, mut elsewhere) = (rival.clone(), rival.clone());
+    of_host.spec.hostnames = vec!["llm.example.com".into()];
+    elsewhere.spec.parent_refs[0].name = "other".into();
+    for other in [own.clone(), of_host, elsewhere, route("bench", "b", to_pool(prefix("/other")))] {
+        assert_eq!(alone(other.clone()), Ok(()), "{other:?}");
+    }
+}
+
+#[test]
+fn a_pool_selects_by_labels() {
+    let pool: Pool =
+        serde_json::from_value(json!({"spec": {"selector": {"matchLabels": {"b": "2", "a": "1"}}}})).unwrap();
+    assert_eq!(pool.selector(), "a=1,b=2");
+    assert_eq!(Pool::default().selector(), "");
+}
+
+#[test]
 fn a_grant_is_for_runs_of_a_namespace_and_for_gateways() {
     let allows = |from: Value, to: Value| {
         let grant: Grant = serde_json::from_value(json!({"spec": {"from": [from], "to": [to]}})).unwrap();

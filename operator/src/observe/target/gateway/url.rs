@@ -1,14 +1,13 @@
 //! The URL that a Gateway, its listener and its route give. Pure: it reads what was found, and names what is wrong.
 
-use std::net::IpAddr;
+use std::{collections::BTreeSet, net::IpAddr};
 
 use crds::{benchmark_run::GatewayRef, resolve::url_problem, wording::quoted};
 
-use super::super::objects::{
-    BackendRef, GROUP, Gateway, INFERENCE_GROUP, Listener, ParentRef, Route, RouteParent, Rule, has,
+use super::{
+    super::objects::{BackendRef, GROUP, Gateway, INFERENCE_GROUP, Listener, ParentRef, Route, RouteParent, Rule, has},
+    FIELD,
 };
-
-const FIELD: &str = "spec.target.gatewayRef";
 
 /// A Gateway with its names.
 pub(in super::super) struct Named<'a> {
@@ -115,6 +114,32 @@ pub(in super::super) fn route<'a>(
             Err(format!("{FIELD}: names a Gateway with several HTTPRoutes; name one in httpRoute: {names}"))
         }
     }
+}
+
+/// Whether no other route of the listener takes the same requests: the Gateway would give them to the older one, and another server be
+/// measured.
+pub(in super::super) fn check_alone(
+    named: &Named<'_>,
+    listener: &Listener,
+    route: &Route,
+    routes: &[Route],
+) -> Result<(), String> {
+    let paths = |it: &Route| -> Vec<String> { it.spec.rules.iter().filter_map(|rule| path(it, rule).ok()).collect() };
+    let hosts = |it: &Route| it.spec.hostnames.iter().cloned().collect::<BTreeSet<_>>();
+    let own = (hosts(route), paths(route));
+    let takes_the_same = |it: &&Route| {
+        (&it.name, &it.namespace) != (&route.name, &route.namespace)
+            && it.spec.parent_refs.iter().any(|parent| is_parent(parent, it, named, listener))
+            && hosts(it) == own.0
+            && paths(it).iter().any(|path| own.1.contains(path))
+    };
+    let Some(other) = routes.iter().find(takes_the_same) else { return Ok(()) };
+    Err(format!(
+        "{FIELD}: leads to HTTPRoute {}, and HTTPRoute {} in namespace {} takes the same requests of this Gateway; delete one of them",
+        quoted(&route.name),
+        quoted(&other.name),
+        other.namespace
+    ))
 }
 
 /// The rule of a route that leads to the model server, with its backend. An InferencePool is preferred to a Service.

@@ -1,0 +1,426 @@
+//! A server that llm-d's own charts start: what they are given so that they start what the description says. Benchwright makes these files
+//! and installs nothing.
+//!
+//! The values are for the charts of one release of llm-d, whose versions stand below. They use what all charts of llm-d-modelservice 0.4
+//! have: its schema knows only two labels, and it renders environment variables as templates.
+
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Write as _},
+};
+
+use serde_json::{Map, Value, json};
+
+use super::{FIELD, ManagedServer, Place, command_line, devices, is_path, resolve_server};
+use crate::{
+    AnyValue,
+    benchmark_run::{BenchmarkRunSpec, GatewayRef, Server, ServerEngine, ServerMethod},
+    resolve::{EffectiveSpec, Errors, RunIdentity, Settings, mounts},
+};
+
+/// The chart of the model servers.
+const MODEL_SERVICE_VERSION: &str = "v0.4.5";
+/// The chart of the InferencePool and its endpoint picker.
+const INFERENCE_POOL_VERSION: &str = "v1.3.0";
+/// The chart of the Gateway.
+const INFRA_VERSION: &str = "v1.3.6";
+/// llm-d's endpoint picker of the same release.
+const ENDPOINT_PICKER: [&str; 3] = ["ghcr.io/llm-d", "llm-d-inference-scheduler", "v0.5.0"];
+/// Where a model from a hub is kept in the pod.
+const MODEL_CACHE: &str = "/model-cache";
+/// The path that vLLM answers with 200 when it is ready.
+const HEALTH: &str = "/health";
+/// How often a server that starts is asked whether it is ready, in seconds.
+const STARTUP_PERIOD: u32 = 10;
+/// How much longer than the run the kubelet waits for an engine to start, in seconds.
+const BACKSTOP_SECONDS: u32 = 120;
+
+/// Whether llm-d's charts start a server.
+pub(in crate::resolve) fn is_of_charts(server: &Server) -> bool {
+    server.method == Some(ServerMethod::ModelService)
+}
+
+/// The server that llm-d's charts start for a run; `None`: it has none, or only reports the results of another run.
+pub fn llm_d_server(spec: &BenchmarkRunSpec) -> Option<&Server> {
+    spec.target.server.as_ref().filter(|it| spec.execution.collect.is_none() && is_of_charts(it))
+}
+
+/// What makes no sense with one of the methods.
+pub(super) fn check(server: &Server, place: Place, errors: &mut Errors) {
+    let mut add = |field: &str, message: &str| errors.add(&format!("{FIELD}.{field}"), message);
+    if !is_of_charts(server) {
+        if server.gateway_ref.is_some() {
+            add("gatewayRef", "has no effect with method Standalone; take it out, or write method: ModelService");
+        }
+        return;
+    }
+    if place == Place::Laptop {
+        add(
+            "method",
+            "is ModelService, which needs a cluster; outside one, take it out, or set spec.target.url to the address of the Gateway in \
+             place of spec.target.server",
+        );
+    }
+    if server.engine != ServerEngine::Vllm {
+        let name = server.engine.name();
+        add("engine", &format!("is {name}, and method ModelService is for VLLM; write VLLM, or take method out"));
+    }
+    if server.gateway_ref.is_none() {
+        add(
+            "gatewayRef",
+            "is missing; method ModelService needs the Gateway of llm-d, such as {name: inference-gateway}",
+        );
+    }
+    if server.lifecycle.is_some() {
+        add(
+            "lifecycle",
+            "has no effect with method ModelService, because whoever installs llm-d removes it; take it out",
+        );
+    }
+    if server.distribution.is_some() {
+        add(
+            "distribution",
+            "has no effect with method ModelService, because the Gateway distributes the requests; take it out",
+        );
+    }
+}
+
+/// A file that llm-d is installed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackFile {
+    /// The values of the chart llm-d-modelservice: the model servers.
+    ModelService,
+    /// The values of the chart inferencepool: the InferencePool and its endpoint picker.
+    InferencePool,
+    /// The manifest of the HTTPRoute from the Gateway to the InferencePool.
+    HttpRoute,
+    /// The commands that install all of it, and remove it.
+    Install,
+}
+
+impl StackFile {
+    /// All of them.
+    pub const ALL: [StackFile; 4] =
+        [StackFile::ModelService, StackFile::InferencePool, StackFile::HttpRoute, StackFile::Install];
+
+    /// Its name in the ConfigMap.
+    pub fn name(self) -> &'static str {
+        match self {
+            StackFile::ModelService => "modelservice.yaml",
+            StackFile::InferencePool => "inferencepool.yaml",
+            StackFile::HttpRoute => "httproute.yaml",
+            StackFile::Install => "install.txt",
+        }
+    }
+}
+
+impl fmt::Display for StackFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// llm-d as a run describes it. All of its names derive from that of the run, so that it can be installed before the run is created.
+#[derive(Clone, Debug)]
+pub struct InferenceStack {
+    name: String,
+    namespace: String,
+    server: Server,
+    managed: ManagedServer,
+    gateway: GatewayRef,
+    ready_seconds: u32,
+}
+
+impl InferenceStack {
+    /// `None` where llm-d's charts do not start the server of the run, or its description cannot be used, which [`crate::resolve::resolve`]
+    /// says.
+    pub fn new(run: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Option<Self> {
+        let server = llm_d_server(spec)?;
+        let route = format!("llm-d-{}", run.name);
+        let gateway = server.gateway_ref.clone()?;
+        Some(InferenceStack {
+            name: run.name.clone(),
+            namespace: run.namespace.clone(),
+            server: server.clone(),
+            managed: resolve_server(server, Place::Cluster).ok()?,
+            gateway: GatewayRef { http_route: gateway.http_route.clone().or(Some(route)), ..gateway },
+            ready_seconds: EffectiveSpec::new(spec, settings).target.readiness.timeout_seconds,
+        })
+    }
+
+    /// The Gateway with the HTTPRoute that leads to this server and to no other.
+    pub fn gateway(&self) -> &GatewayRef {
+        &self.gateway
+    }
+
+    /// How many model servers there are.
+    pub fn replicas(&self) -> u32 {
+        self.managed.replicas
+    }
+
+    /// The ConfigMap with all files, in the namespace of the run.
+    pub fn config_map(&self) -> String {
+        format!("{}-modelservice", self.name)
+    }
+
+    /// A file. `print` is the command that prints another one, for the commands that read them.
+    pub fn text(&self, file: StackFile, print: &dyn Fn(StackFile) -> String) -> String {
+        let (about, content) = match file {
+            StackFile::ModelService => {
+                (format!("Values of llm-d-modelservice {MODEL_SERVICE_VERSION}"), self.model_service())
+            }
+            StackFile::InferencePool => (format!("Values of inferencepool {INFERENCE_POOL_VERSION}"), self.pool()),
+            StackFile::HttpRoute => ("The route from the Gateway to the InferencePool".to_owned(), self.route()),
+            StackFile::Install => return self.commands(print),
+        };
+        let yaml = serde_saphyr::to_string(&content).expect("text keys, texts and whole numbers always serialize");
+        format!("# {about}, for BenchmarkRun {}, written by Benchwright.\n{yaml}", self.name)
+    }
+
+    /// The release of the chart inferencepool, whose InferencePool has its name.
+    fn pool_name(&self) -> String {
+        format!("gaie-{}", self.name)
+    }
+
+    fn port(&self) -> u16 {
+        self.managed.port.unwrap_or(8000)
+    }
+
+    /// The labels of the model servers' pods, by which the InferencePool finds them. The chart's schema knows no others.
+    fn labels(&self) -> Value {
+        json!({"llm-d.ai/inferenceServing": "true", "llm-d.ai/model": self.name})
+    }
+
+    fn model_service(&self) -> Value {
+        let server = &self.server;
+        let gpus = devices::per_replica(server, Place::Cluster);
+        let [tensor, data] = command_line::parallelism(server, gpus);
+        let mut decode = json!({
+            "create": true,
+            "replicas": self.replicas(),
+            "parallelism": {"tensor": tensor, "data": data, "dataLocal": data, "workers": 1},
+            "extraConfig": {"automountServiceAccountToken": false, "enableServiceLinks": false},
+            "podSecurityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+            // Engines share memory, and some images have no home folder that they may write to.
+            "volumes": [
+                {"name": "shm", "emptyDir": {"medium": "Memory"}},
+                {"name": "config", "emptyDir": {}},
+                {"name": "cache", "emptyDir": {}},
+            ],
+            "containers": [self.container()],
+        });
+        let scheduling = &server.scheduling;
+        let named = |it: &Option<String>| it.clone().filter(|it| !it.is_empty());
+        if !scheduling.node_selector.is_empty() {
+            decode["nodeSelector"] = json!(scheduling.node_selector);
+        }
+        if !scheduling.tolerations.is_empty() {
+            decode["tolerations"] = json!(scheduling.tolerations);
+        }
+        if let Some(name) = named(&scheduling.scheduler_name) {
+            decode["schedulerName"] = json!(name);
+        }
+        for (key, name) in [
+            ("priorityClassName", &scheduling.priority_class_name),
+            ("runtimeClassName", &scheduling.runtime_class_name),
+        ] {
+            if let Some(name) = named(name) {
+                decode["extraConfig"][key] = json!(name);
+            }
+        }
+        let mut values = json!({
+            "multinode": false,
+            "modelArtifacts": self.artifacts(),
+            "accelerator": {"type": self.accelerator()},
+            "routing": {"servicePort": self.port(), "proxy": {"enabled": false, "targetPort": self.port()}},
+            "decode": decode,
+            "prefill": {"create": false},
+        });
+        if let Some(name) = named(&server.service_account_name) {
+            values["serviceAccountOverride"] = json!(name);
+        }
+        values
+    }
+
+    /// What the chart mounts. The arguments of the engine name the model as well: the chart adds none to a command that it is given.
+    fn artifacts(&self) -> Value {
+        let server = &self.server;
+        let name = self.managed.model.as_deref().unwrap_or(&self.name);
+        let mut artifacts = json!({"name": name, "labels": self.labels()});
+        if let Some(claim) = &server.model_claim {
+            let path = claim.path.as_deref().unwrap_or_default();
+            artifacts["uri"] = json!(format!("pvc://{}/{path}", claim.claim_name));
+            artifacts["mountPath"] = json!(mounts::MODEL);
+        } else if self.has_cache() {
+            artifacts["uri"] = json!(format!("hf://{name}"));
+            artifacts["mountPath"] = json!(MODEL_CACHE);
+            // The size of a model from a hub is not known: no limit.
+            artifacts["size"] = json!("0");
+        }
+        artifacts
+    }
+
+    /// Whether the chart makes a volume for a model from a hub, and sets HF_HOME to it.
+    fn has_cache(&self) -> bool {
+        let chosen = ["HF_HOME", "HF_HUB_CACHE"].iter().any(|it| self.server.env.contains_key(*it));
+        self.server.model.as_deref().is_some_and(|it| !is_path(it)) && !chosen
+    }
+
+    /// The chart's word for the GPUs; it adds none for `cpu`, so that those of `resources` stay as they are.
+    fn accelerator(&self) -> &'static str {
+        let resources = self.server.resources.iter();
+        let mut names = resources.flat_map(|it| it.limits.keys().chain(it.requests.keys()));
+        let known = |name: &String| match name.as_str() {
+            "nvidia.com/gpu" => Some("nvidia"),
+            "amd.com/gpu" => Some("amd"),
+            "habana.ai/gaudi" => Some("intel-gaudi"),
+            "gpu.intel.com/i915" => Some("intel-i915"),
+            "gpu.intel.com/xe" => Some("intel-xe"),
+            "google.com/tpu" => Some("google"),
+            _ => None,
+        };
+        names.find_map(known).unwrap_or("cpu")
+    }
+
+    /// The same container as the operator would start.
+    fn container(&self) -> Value {
+        let server = &self.server;
+        let start = self.managed.replica(0, self.port(), "");
+        let texts = |texts: &[String]| json!(texts.iter().map(|it| for_kubelet(it)).collect::<Vec<_>>());
+        let mut env: Vec<_> = start
+            .env
+            .iter()
+            .map(|(name, value)| json!({"name": name, "value": for_template(&for_kubelet(value))}))
+            .collect();
+        if let Some(token) = &server.hub_token {
+            // The chart's authSecretName wants the key HF_TOKEN, and a run may name any.
+            let key = json!({"name": token.secret_key_ref.name, "key": token.secret_key_ref.key});
+            env.push(json!({"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": key}}));
+        }
+        let probe = |period: u32, failures: u32| {
+            let get = json!({"path": HEALTH, "port": self.port()});
+            json!({"httpGet": get, "periodSeconds": period, "timeoutSeconds": 5, "failureThreshold": failures})
+        };
+        let startup = self.ready_seconds.saturating_add(BACKSTOP_SECONDS).div_ceil(STARTUP_PERIOD);
+        json!({
+            "name": "vllm",
+            "image": server.image,
+            "modelCommand": "custom",
+            "command": texts(&start.command),
+            "args": texts(&start.args),
+            "env": env,
+            "ports": [{"containerPort": self.port(), "name": "http", "protocol": "TCP"}],
+            "resources": self.resources(),
+            "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}},
+            "startupProbe": probe(STARTUP_PERIOD, startup),
+            "readinessProbe": probe(10, 30),
+            "mountModelVolume": server.model_claim.is_some() || self.has_cache(),
+            "volumeMounts": [
+                {"name": "shm", "mountPath": "/dev/shm"},
+                {"name": "config", "mountPath": "/.config"},
+                {"name": "cache", "mountPath": "/.cache"},
+            ],
+        })
+    }
+
+    /// Requests and limits. GPUs stand in both: where one lacks them, the chart puts a number of its own there.
+    fn resources(&self) -> Value {
+        let resources = self.server.resources.clone().unwrap_or_default();
+        let all = |own: &BTreeMap<String, AnyValue>, other: &BTreeMap<String, AnyValue>| {
+            let gpus = other.iter().filter(|(name, _)| devices::is_gpu(name));
+            let texts = gpus.chain(own).map(|(name, quantity)| (name.clone(), Value::from(quantity.text())));
+            Value::Object(texts.collect::<Map<_, _>>())
+        };
+        json!({"requests": all(&resources.requests, &resources.limits), "limits": all(&resources.limits, &resources.requests)})
+    }
+
+    fn pool(&self) -> Value {
+        let [hub, name, tag] = ENDPOINT_PICKER;
+        json!({
+            "inferenceExtension": {
+                "replicas": 1,
+                "extProcPort": 9002,
+                "pluginsConfigFile": "default-plugins.yaml",
+                "image": {"hub": hub, "name": name, "tag": tag},
+                // The name of the metric since vLLM 0.10.
+                "flags": {"kv-cache-usage-percentage-metric": "vllm:kv_cache_usage_perc"},
+            },
+            "inferencePool": {
+                "modelServerType": "vllm",
+                "targetPorts": [{"number": self.port()}],
+                "modelServers": {"matchLabels": self.labels()},
+            },
+        })
+    }
+
+    fn route(&self) -> Value {
+        let gateway = &self.gateway;
+        let mut parent = json!({"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": gateway.name});
+        if let Some(namespace) = &gateway.namespace {
+            parent["namespace"] = json!(namespace);
+        }
+        if let Some(section) = &gateway.section_name {
+            parent["sectionName"] = json!(section);
+        }
+        if let Some(port) = gateway.port {
+            parent["port"] = json!(port);
+        }
+        let backend = json!({"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": self.pool_name(), "weight": 1});
+        json!({
+            "apiVersion": "gateway.networking.k8s.io/v1",
+            "kind": "HTTPRoute",
+            "metadata": {"name": gateway.http_route},
+            "spec": {
+                "parentRefs": [parent],
+                "rules": [{"backendRefs": [backend], "matches": [{"path": {"type": "PathPrefix", "value": "/"}}]}],
+            },
+        })
+    }
+
+    fn commands(&self, print: &dyn Fn(StackFile) -> String) -> String {
+        let (name, pool, gateway) = (&self.name, self.pool_name(), &self.gateway);
+        let flag = |namespace: &str| if namespace.is_empty() { String::new() } else { format!(" -n {namespace}") };
+        let own = flag(&self.namespace);
+        let of_gateway = gateway.namespace.as_deref().map_or_else(|| own.clone(), flag);
+        let route = gateway.http_route.as_deref().unwrap_or_default();
+        let mut text = format!(
+            "# llm-d for BenchmarkRun {name}, by the charts of llm-d. Benchwright installs nothing of it, and removes nothing.\n\n\
+             helm repo add llm-d-infra https://llm-d-incubation.github.io/llm-d-infra/\n\
+             helm repo add llm-d-modelservice https://llm-d-incubation.github.io/llm-d-modelservice/\n\n\
+             # The Gateway, unless there is one of this name. Choose the class that your cluster has.\n\
+             helm install infra-{name} llm-d-infra/llm-d-infra --version {INFRA_VERSION}{of_gateway} \\\n  \
+             --set gateway.fullnameOverride={} --set gateway.gatewayClassName=istio\n\n\
+             # The InferencePool with its endpoint picker. provider.name is istio, gke or none, as the class of the Gateway wants it.\n",
+            gateway.name
+        );
+        let oci = "oci://registry.k8s.io/gateway-api-inference-extension/charts/inferencepool";
+        let _ = write!(
+            text,
+            "{} | \\\n  helm install {pool} {oci} --version {INFERENCE_POOL_VERSION}{own} --set provider.name=istio -f -\n\n\
+             # The route from the Gateway to the InferencePool.\n\
+             {} | kubectl apply{own} -f -\n\n\
+             # The model servers.\n\
+             {} | \\\n  helm install ms-{name} llm-d-modelservice/llm-d-modelservice --version {MODEL_SERVICE_VERSION}{own} -f -\n\n\
+             # After the run: the GPUs are free when this is done.\n\
+             helm uninstall ms-{name} {pool}{own}\n\
+             kubectl delete httproute {route}{own}\n",
+            print(StackFile::InferencePool),
+            print(StackFile::HttpRoute),
+            print(StackFile::ModelService),
+        );
+        text
+    }
+}
+
+/// The kubelet replaces `$(NAME)` in what it is given, and reads two dollar signs as one.
+fn for_kubelet(text: &str) -> String {
+    text.replace('$', "$$")
+}
+
+/// The chart renders the environment as a template.
+fn for_template(text: &str) -> String {
+    text.replace("{{", "{{ `{{` }}")
+}
+
+#[cfg(test)]
+mod tests;
