@@ -18,7 +18,7 @@ mod time_limit;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use commands::{compare, doctor as doctor_command, gate, logs, rerun, results, run, status, wait};
+use commands::{compare, doctor as doctor_command, gate, logs, modelservice, rerun, results, run, status, wait};
 use connection::ConnectionArgs;
 use failure::Failure;
 
@@ -53,6 +53,8 @@ enum Command {
     Results(results::ResultsArgs),
     /// Hold finished runs against the first of them: each difference with its interval, and whether it is one
     Compare(compare::CompareArgs),
+    /// Print the values for llm-d's charts of a run with target.server.method ModelService; asks no cluster
+    Modelservice(modelservice::ModelserviceArgs),
     /// Check cluster, operator, storage and rights; the exit code is 1 if something that runs need is missing
     Doctor(doctor_command::DoctorArgs),
 }
@@ -90,6 +92,7 @@ async fn execute(cli: Cli) -> Result<u8, Failure> {
         Command::Status(args) => status::run(&args, &connection.connect().await?).await,
         Command::Logs(args) => logs::run(&args, &connection.connect().await?).await,
         Command::Doctor(args) => doctor_command::run(&args, &connection.connect().await?).await,
+        Command::Modelservice(args) => modelservice::run(&args, connection),
         Command::Compare(args) => Ok(compare::run(&args, connection).await),
         Command::Results(args) => results::run(&args, &connection.connect().await?).await,
     }

@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod gate;
 pub(crate) mod logs;
+pub(crate) mod modelservice;
 pub(crate) mod rerun;
 pub(crate) mod results;
 pub(crate) mod run;

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Read as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use clap::Args;
@@ -14,7 +14,7 @@ use crate::{
     console,
     deadline::Deadline,
     failure::Failure,
-    run_file,
+    run_file::{self, RunFile},
 };
 
 /// The largest file: the API server stores no larger object.
@@ -33,16 +33,7 @@ pub(crate) struct RunArgs {
 
 pub(crate) async fn run(args: &RunArgs, connection: &ConnectionArgs) -> Result<u8, Failure> {
     let deadline = args.follow.begin()?;
-    let path = args.file.display().to_string();
-    let text = read(args).map_err(|it| Failure::error(format!("{path}: cannot be read: {it}; give a BenchmarkRun")))?;
-    let file = run_file::parse(&path, &text).map_err(Failure::error)?;
-    if let (Some(flag), Some(written)) = (&connection.namespace, &file.namespace)
-        && flag != written
-    {
-        return Err(Failure::error(format!(
-            "{path}: metadata.namespace is {written:?}, and -n is {flag:?}; take one of them out"
-        )));
-    }
+    let file = read(&args.file, connection)?;
     let connection = connection.connect().await?;
     let connection = Connection { namespace: file.namespace.unwrap_or(connection.namespace), ..connection };
     let run = deadline.bound(&connection.namespace, create(&connection, &file.object)).await?;
@@ -64,11 +55,25 @@ pub(super) async fn finish(
     follow.follow(connection, &run.name_any(), run.uid().as_deref(), deadline).await
 }
 
-fn read(args: &RunArgs) -> io::Result<String> {
+/// Reads the one BenchmarkRun of a file; `-` is stdin. The flags name no other namespace than the file.
+pub(super) fn read(file: &Path, connection: &ConnectionArgs) -> Result<RunFile, Failure> {
+    let path = file.display().to_string();
+    let text =
+        read_text(file).map_err(|it| Failure::error(format!("{path}: cannot be read: {it}; give a BenchmarkRun")))?;
+    let file = run_file::parse(&path, &text).map_err(Failure::error)?;
+    match (&connection.namespace, &file.namespace) {
+        (Some(flag), Some(written)) if flag != written => Err(Failure::error(format!(
+            "{path}: metadata.namespace is {written:?}, and -n is {flag:?}; take one of them out"
+        ))),
+        _ => Ok(file),
+    }
+}
+
+fn read_text(file: &Path) -> io::Result<String> {
     let mut text = String::new();
-    let source: Box<dyn io::Read> = match args.file.to_str() {
+    let source: Box<dyn io::Read> = match file.to_str() {
         Some("-") => Box::new(io::stdin()),
-        _ => Box::new(std::fs::File::open(&args.file)?),
+        _ => Box::new(std::fs::File::open(file)?),
     };
     let read = source.take(MAX_FILE + 1).read_to_string(&mut text)?;
     if read as u64 > MAX_FILE {

@@ -6,6 +6,7 @@ mod compare;
 mod doctor;
 mod ending;
 mod following;
+mod modelservice;
 mod plugin;
 mod refusals;
 mod rerun;

@@ -1,0 +1,79 @@
+//! [I/O] `modelservice`: prints what llm-d's charts are given for a run. It asks no cluster, so that llm-d can be installed before the run is
+//! created.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use crds::{
+    BenchmarkRunSpec, RunIdentity, Settings,
+    resolve::{FieldError, InferenceStack, StackFile, resolve},
+};
+use serde_json::Value;
+
+use super::run::read;
+use crate::{connection::ConnectionArgs, console, failure::Failure, run_file::RunFile};
+
+/// In place of the namespace of a context: it changes nothing in the files.
+const ANY_NAMESPACE: &str = "default";
+
+#[derive(Args)]
+pub(crate) struct ModelserviceArgs {
+    /// The file with the BenchmarkRun; - for stdin
+    path: PathBuf,
+    /// Which file to print: modelservice.yaml, inferencepool.yaml, httproute.yaml, or install.txt, the commands
+    #[arg(long, value_name = "NAME", default_value = StackFile::ModelService.name(), value_parser = named)]
+    file: StackFile,
+}
+
+fn named(name: &str) -> Result<StackFile, String> {
+    let found = StackFile::ALL.into_iter().find(|it| it.name() == name);
+    found.ok_or_else(|| format!("write one of {}", StackFile::ALL.map(StackFile::name).join(", ")))
+}
+
+pub(crate) fn run(args: &ModelserviceArgs, connection: &ConnectionArgs) -> Result<u8, Failure> {
+    let file = read(&args.path, connection)?;
+    let path = args.path.display().to_string();
+    let namespace = connection.namespace.clone().or_else(|| file.namespace.clone()).unwrap_or_default();
+    let stack = stack(&file, &namespace).map_err(|problems| {
+        Failure::error(format!("{path}: llm-d cannot be installed for it:\n  {}", problems.join("\n  ")))
+    })?;
+    // Of stdin nothing is left to be read.
+    let path = if path == "-" { "run.yaml".to_owned() } else { quoted(&path) };
+    console::print(stack.text(args.file, &|it| format!("kubectl benchwright modelservice {path} --file {it}")));
+    Ok(0)
+}
+
+/// llm-d as a file describes it; the error has a line for each problem.
+fn stack(file: &RunFile, namespace: &str) -> Result<InferenceStack, Vec<String>> {
+    let text = |pointer: &str| file.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let name = text("/metadata/name");
+    if name.is_empty() {
+        let problem = "metadata.generateName: gives no name before the run is created, and the names of llm-d's objects derive from it; write \
+                       metadata.name";
+        return Err(vec![problem.to_owned()]);
+    }
+    let spec = file.object.get("spec").cloned().unwrap_or_default();
+    let spec: BenchmarkRunSpec = serde_json::from_value(spec).map_err(|it| vec![format!("spec: {it}")])?;
+    let identity = |namespace: &str| RunIdentity {
+        name: name.clone(),
+        namespace: namespace.to_owned(),
+        uid: String::new(),
+        attempt: 1,
+        repeat_number: None,
+    };
+    let settings = Settings::default();
+    let checked = if namespace.is_empty() { ANY_NAMESPACE } else { namespace };
+    resolve(identity(checked), &spec, &settings)
+        .map_err(|errors| errors.iter().map(FieldError::to_string).collect::<Vec<_>>())?;
+    InferenceStack::new(&identity(namespace), &spec, &settings).ok_or_else(|| {
+        let problem = "spec.target.server.method: is not ModelService, so that llm-d's charts do not start the server; write it beside \
+                       engine: VLLM and a gatewayRef";
+        vec![problem.to_owned()]
+    })
+}
+
+/// A path as a shell reads it.
+fn quoted(path: &str) -> String {
+    let plain = |it: char| it.is_ascii_alphanumeric() || "-_./".contains(it);
+    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
