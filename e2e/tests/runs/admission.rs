@@ -23,6 +23,8 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
         ("chat", "target: {gatewayRef: {name: G}}", "spec.target.gatewayRef.name"),
         ("chat", "target: {gatewayRef: {name: g, namespace: a.b}}", "spec.target.gatewayRef.namespace"),
         ("chat", "target: {gatewayRef: {name: g, port: 0}}", "spec.target.gatewayRef.port"),
+        ("chat", "target: {server: {engine: VLLM, method: Helm}}", "spec.target.server.method"),
+        ("chat", "target: {server: {engine: VLLM, gatewayRef: {name: G}}}", "spec.target.server.gatewayRef.name"),
         ("chat", "target: {url: 'ftp://h'}", "spec.target.url"),
         ("chat", &format!("{simulator}\nharness: locust"), "inference-perf"),
         (

@@ -130,13 +130,13 @@ async fn a_run_that_is_made_again_waits_for_the_launcher_of_its_namesake() -> an
     Ok(())
 }
 
-fn of_gateway_api(namespace: &Namespace, kind: &str, plural: &str) -> Api<DynamicObject> {
+pub fn of_gateway_api(namespace: &Namespace, kind: &str, plural: &str) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("gateway.networking.k8s.io", "v1", kind);
     Api::namespaced_with(namespace.client.clone(), &namespace.name, &ApiResource::from_gvk_with_plural(&kind, plural))
 }
 
 /// Writes a status as the controller of a Gateway would. No such controller can be had here.
-async fn set_status(api: &Api<DynamicObject>, name: &str, status: Value) -> anyhow::Result<()> {
+pub async fn set_status(api: &Api<DynamicObject>, name: &str, status: Value) -> anyhow::Result<()> {
     api.patch_status(name, &PatchParams::default(), &Patch::Merge(json!({"status": status}))).await?;
     Ok(())
 }
