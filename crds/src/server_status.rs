@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     reason::{Reason, Reported},
+    resolve::PodTimes,
     status::Phase,
     summary::Outcome,
 };
@@ -86,6 +87,13 @@ impl ServerStatus {
             last_failure: String::new(),
             held_end: None,
         }
+    }
+}
+
+impl ServerStatus {
+    /// When its pods came to be.
+    pub fn pod_times(&self) -> PodTimes {
+        PodTimes { created: self.pods_time, scheduled: self.scheduled_time, container: self.container_time }
     }
 }
 

@@ -160,6 +160,11 @@ pub struct Server {
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub service_account_name: Option<String>,
 
+    /// True: in a cluster a small program of Benchwright's starts the command in the container, keeps its log and the traces of a profiler, and
+    /// gives them to the launcher. Default: true, but for Custom without command, because the entry point of an image is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrapper: Option<bool>,
+
     /// PerRun: started for the run and ended with it. Keep: started for the run and left running. Reuse: the running server of
     /// the same description is used, or one is started, and left running. Default: PerRun.
     #[serde(default, skip_serializing_if = "Option::is_none")]

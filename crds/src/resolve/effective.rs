@@ -10,7 +10,7 @@ use crate::{
     AnyValue,
     benchmark_run::{
         self as written, BenchmarkRunSpec, Distribution, Enforcement, Harness, HttpVersion, Lifecycle,
-        PerRequestRecords, ReadinessProbe, Resources, RetryCause, Scheme, SimulatorPreset,
+        PerRequestRecords, ReadinessProbe, Resources, RetryCause, Scheme, ServerEngine, SimulatorPreset,
     },
 };
 
@@ -90,6 +90,9 @@ pub struct Server {
     pub distribution: Distribution,
     /// How long it lives.
     pub lifecycle: Lifecycle,
+    /// Whether a program of Benchwright's starts it in a cluster, which keeps its log.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wrapper: bool,
 }
 
 /// How a Service is spoken to.
@@ -368,6 +371,7 @@ impl EffectiveSpec {
             if !is_of_charts(written) {
                 written.distribution = Some(server.distribution);
                 written.lifecycle = Some(server.lifecycle);
+                written.wrapper = Some(server.wrapper);
             }
         }
         spec.target.http_version = Some(self.target.http_version);
@@ -446,7 +450,7 @@ pub(super) fn preset(simulator: &written::Simulator) -> SimulatorPreset {
     simulator.preset.unwrap_or(SimulatorPreset::Gpu)
 }
 
-/// Port, number, distribution and lifecycle of a managed server.
+/// Port, number, distribution, lifecycle and wrapper of a managed server.
 pub(super) fn server(written: &written::Server) -> Server {
     let sets = u32::try_from(written.devices.len()).unwrap_or(u32::MAX).max(1);
     Server {
@@ -454,6 +458,8 @@ pub(super) fn server(written: &written::Server) -> Server {
         replicas: written.replicas.unwrap_or(sets),
         distribution: written.distribution.unwrap_or_default(),
         lifecycle: written.lifecycle.unwrap_or_default(),
+        // The entry point of an image is not known.
+        wrapper: written.wrapper.unwrap_or(written.engine != ServerEngine::Custom || !written.command.is_empty()),
     }
 }
 

@@ -35,8 +35,8 @@ pub use pods::{NetworkPolicySettings, PodSecurity, Scraper};
 pub use profile::ProfileSource;
 pub use profiling::ResolvedProfiling;
 pub use server::{
-    InferenceStack, ManagedServer, Place, ReplicaStart, ServerNames, ServerReplicas, StackFile, llm_d_server,
-    managed_server, resolve_server, server_image,
+    InferenceStack, LOG_PORT, LogAddress, ManagedServer, OWN_PROGRAM, Place, PodTimes, ReplicaStart, ServerInPods,
+    ServerNames, ServerReplicas, StackFile, llm_d_server, log_port, managed_server, resolve_server, server_image,
 };
 pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope, readable_slo};
 pub use target::{Endpoint, REDACTED, is_secret_name, unix_socket, without_credentials};
@@ -114,6 +114,9 @@ pub struct ResolvedRun {
     /// The replicas of the server that the operator started; absent: the launcher starts the server, or there are no several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_replicas: Option<ServerReplicas>,
+    /// The server that the operator started for it; absent: it has another target, or none in a cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Box<ServerInPods>>,
     /// Where the server's metrics are read; absent: at the target, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Vec<MetricsEndpoint>>,
@@ -217,6 +220,12 @@ pub mod mounts {
     pub const CA_FILE: &str = "/etc/benchwright/tls/ca.crt";
     /// The folder with the credentials of the bucket: a file for each key of the Secret.
     pub const S3: &str = "/etc/benchwright/s3";
+    /// Our program in the container of a managed server, and its folder, which the server cannot write.
+    pub const SERVER_TOOLS: &str = "/benchwright-tools";
+    /// What is kept of a managed server in its container: its log, and the traces of a profiler.
+    pub const SERVER_OUTPUT: &str = "/benchwright-output";
+    /// The traces.
+    pub const SERVER_TRACES: &str = "/benchwright-output/traces";
     /// The weights of a managed server: the root of its `modelClaim`.
     pub const MODEL: &str = "/model";
     /// `run.yaml`, `spec.yaml` and `profile.yaml`.
@@ -241,6 +250,7 @@ pub fn resolve(
     let mut errors = Errors::default();
     identity::check_name(&identity.name, &mut errors);
     let endpoint = target::endpoint(spec, &identity, settings, &mut errors);
+    let server = server::in_pods(&identity, spec, settings);
     let metrics = metrics::endpoints(spec, &identity.namespace, settings, &mut errors);
     let metrics = metrics.or_else(|| server::metrics(&identity, spec, settings));
     let server_replicas = server::replicas(&identity, spec, settings);
@@ -250,7 +260,7 @@ pub fn resolve(
     let hardware = hardware::hardware(spec.target.hardware.as_ref(), &mut errors);
     profile::check(spec, &mut errors);
     repeat::check(spec, &effective, &mut errors);
-    startup::check(spec, &effective, &mut errors);
+    startup::check(spec, &effective, !identity.namespace.is_empty(), &mut errors);
     files::check(spec, &mut errors);
     let retention = retention::retention(spec, &identity.namespace, &mut errors);
     let upload = upload::upload(spec, &effective.storage, &identity.namespace, &mut errors);
@@ -269,6 +279,7 @@ pub fn resolve(
         run: identity,
         endpoint,
         server_replicas,
+        server,
         metrics,
         api: spec.target.api,
         http_version: effective.target.http_version,

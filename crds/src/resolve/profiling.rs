@@ -104,6 +104,10 @@ fn check_run(
     {
         if server.engine == ServerEngine::Simulator {
             errors.add(&field, &format!("is {name}, and the simulated server runs on no accelerator; write Torch"));
+        } else if in_cluster && kind == ProfilerKind::Rocprof {
+            let message = "is Rocprof, whose trace is whole only when the server has ended, and a pod is gone then with its trace; write Torch, or \
+                           run it outside of a cluster";
+            errors.add(&field, message);
         } else if in_cluster && server.command.is_empty() && server.engine == ServerEngine::Custom {
             let message = format!(
                 "is {name}, which starts the server's command, and target.server.command is empty; write it, because the entry \
@@ -188,6 +192,10 @@ mod tests {
             let errors = check("", &spec).unwrap_err();
             assert!(errors[0].starts_with(&format!("spec.profiling.kind: is {kind}, and the sim")), "{errors:?}");
         }
+        let server = "{target: {server: {engine: VLLM, image: i, model: m}}, profiling: {kind: Rocprof, duration: 5s}}";
+        let errors = check("bench", server).unwrap_err();
+        assert!(errors[0].starts_with("spec.profiling.kind: is Rocprof, whose trace is whole only"), "{errors:?}");
+        assert!(check("", server).unwrap().is_some(), "a process leaves its files");
         let server = "{server: {engine: Custom, image: i}}";
         let spec = format!("{{target: {server}, profiling: {{kind: Nsys, duration: 5s}}}}");
         let errors = check("bench", &spec).unwrap_err();

@@ -4,7 +4,7 @@ use super::{EffectiveSpec, Errors, server::is_of_charts};
 use crate::benchmark_run::{BenchmarkRunSpec, Harness, Lifecycle};
 
 /// A server that is up has started already, and one that goes on is not started again.
-pub(super) fn check(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, errors: &mut Errors) {
+pub(super) fn check(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, in_cluster: bool, errors: &mut Errors) {
     let started = spec.target.server.as_ref().filter(|it| !is_of_charts(it));
     if effective.harness == Harness::Nop && started.is_none() {
         errors.add(
@@ -12,6 +12,13 @@ pub(super) fn check(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, errors: 
             "is nop, which measures how a server starts, and needs spec.target.server, a server that the run starts itself; of a server that \
              is up, read the log with `benchwright startup FILE`, or choose another harness, such as benchwright",
         );
+    }
+    if effective.harness == Harness::Nop && in_cluster && effective.repeat > 1 {
+        let message = format!(
+            "is {}, and in a cluster the server starts once for all runs of a series; take it out, and create a BenchmarkRun for each start",
+            effective.repeat
+        );
+        errors.add("spec.repeat", &message);
     }
     let lifecycle = spec.target.server.as_ref().and_then(|it| it.lifecycle).unwrap_or_default();
     if effective.harness == Harness::Nop && lifecycle != Lifecycle::PerRun {

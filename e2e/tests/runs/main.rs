@@ -21,6 +21,7 @@ mod restricted;
 mod s3;
 mod schedules;
 mod secrets;
+mod server_wrapper;
 mod servers;
 mod success;
 mod targets;

@@ -342,6 +342,10 @@ fn managed_server(report: &Report<'_>, page: &mut Page) {
     let Some(server) = report.managed_server else { return };
     page.heading("Managed server");
     let how = match (server.reused, &server.end) {
+        _ if server.in_pods && server.lifecycle == Lifecycle::PerRun => {
+            "It ran in a cluster, was started before this load, and is removed after it."
+        }
+        _ if server.in_pods => "It runs in a cluster, and goes on after this run.",
         (true, _) => "It ran before this run, and runs on.",
         (false, Some(_)) => "It was started for this run, and ended with it.",
         (false, None) if server.lifecycle == Lifecycle::PerRun => "It was started for the runs of this series.",
@@ -362,8 +366,10 @@ fn managed_server(report: &Report<'_>, page: &mut Page) {
             exit,
         ]
     });
-    page.table(&["replica", "URL", "process", "started", "start to ready", "requests", "end"], TEXT, rows);
-    page.blank();
+    if !server.replicas.is_empty() {
+        page.table(&["replica", "URL", "process", "started", "start to ready", "requests", "end"], TEXT, rows);
+        page.blank();
+    }
     for (index, it) in server.replicas.iter().enumerate() {
         let log = it.log.as_ref().map_or_else(String::new, |it| format!("; log: [{it}]({it})"));
         let note = it.log_note.as_ref().map_or_else(String::new, |it| format!(" ({})", cell(it)));
@@ -378,6 +384,7 @@ fn managed_server(report: &Report<'_>, page: &mut Page) {
         let options = cell(&options.join(", "));
         page.line(format_args!("- options that this release does not know, passed on as they are: {options}"));
     }
+    server.notes.iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
     match server.end.as_ref().map(Leftovers::notes) {
         None => {}
         Some(notes) if notes.is_empty() => {

@@ -3,7 +3,7 @@
 
 use std::{fmt::Write as _, io};
 
-use crds::wording::one_line;
+use crds::{resolve::PodTimes, wording::one_line};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use startup::{Figure, Outcome, Server, SleepWake, SleepWakeKind, Startup, StepName, Unit};
@@ -27,6 +27,9 @@ pub struct ServerStart {
     /// From the launch of its process until it answered, on the launcher's clock, in seconds. Absent: it never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_ready_seconds: Option<f64>,
+    /// How its pod came to be, where the operator started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod: Option<PodStart>,
     pub startup: Startup,
     /// Sleeps and wakes that the run asked for after its request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -60,6 +63,39 @@ pub struct SleepCycle {
     pub remark: Option<String>,
 }
 
+/// How the pod of a server came to be, before the start of its process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PodStart {
+    /// The times that the operator saw.
+    #[serde(default)]
+    pub times: PodTimes,
+    /// From the creation of the pod until it had a node, in seconds. Absent: one of both is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduling_seconds: Option<f64>,
+    /// From there until its container started, by the clock of the node, in seconds: volumes and images.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container_seconds: Option<f64>,
+    /// From the node until the server answered, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_seconds: Option<f64>,
+}
+
+impl PodStart {
+    /// `ready`: when the server answered, by the clock of its node.
+    pub fn new(times: PodTimes, ready: Option<Timestamp>) -> PodStart {
+        // Clocks of several machines: what is a little below zero took no time.
+        let between =
+            |from: Option<Timestamp>, to: Option<Timestamp>| Some(to?.duration_since(from?).as_secs_f64().max(0.0));
+        PodStart {
+            times,
+            scheduling_seconds: between(times.created, times.scheduled),
+            container_seconds: between(times.scheduled, times.container),
+            ready_seconds: between(times.scheduled, ready),
+        }
+    }
+}
+
 /// A column: the starts that it holds, of which there is one at least.
 #[derive(Clone, Debug)]
 pub struct Column<'a> {
@@ -75,6 +111,7 @@ pub struct Start<'a> {
     pub observed_ready_seconds: Option<f64>,
     /// As in [`ServerStart`].
     pub sleep_cycles: &'a [SleepCycle],
+    pub pod: Option<PodStart>,
 }
 
 /// A row: its name, and a cell for each column.
@@ -104,7 +141,9 @@ pub fn result_yaml(starts: &[ServerStart]) -> io::Result<String> {
     let startups: Vec<Startup> = starts.iter().map(ServerStart::with_sleeps).collect();
     let server = |((start, startup), name)| -> Server<'_> {
         let (start, startup, name): (&ServerStart, &Startup, &String) = (start, startup, name);
-        Server { name, image: None, pod_start_seconds: start.observed_ready_seconds, startup }
+        // Of a process it is the time from its launch.
+        let pod_start_seconds = start.pod.map_or(start.observed_ready_seconds, |it| it.ready_seconds);
+        Server { name, image: None, pod_start_seconds, startup }
     };
     let servers: Vec<Server<'_>> = starts.iter().zip(&startups).zip(&names).map(server).collect();
     serde_saphyr::to_string(&startup::result(&servers)).map_err(io::Error::other)
@@ -135,6 +174,7 @@ pub fn columns(starts: &[ServerStart]) -> Vec<Column<'_>> {
                 startup: &it.startup,
                 observed_ready_seconds: it.observed_ready_seconds,
                 sleep_cycles: &it.sleep_cycles,
+                pod: it.pod,
             }],
         })
         .collect()
@@ -153,6 +193,8 @@ pub fn parts(columns: &[Column<'_>]) -> Vec<Part> {
         }
     };
     let mut parts = vec![
+        part("pod: created to node", false, &|it| it.pod?.scheduling_seconds),
+        part("pod: node to container", false, &|it| it.pod?.container_seconds),
         part("launch to ready", false, &|it| it.observed_ready_seconds),
         part("start to ready", false, &|it| it.startup.ready_seconds),
     ];
@@ -373,7 +415,8 @@ mod tests {
     }
 
     fn column<'a>(name: &str, starts: &[&'a Startup]) -> Column<'a> {
-        let start = |it: &&'a Startup| Start { startup: it, observed_ready_seconds: None, sleep_cycles: &[] };
+        let start =
+            |it: &&'a Startup| Start { startup: it, observed_ready_seconds: None, sleep_cycles: &[], pod: None };
         Column { name: name.to_owned(), starts: starts.iter().map(start).collect() }
     }
 

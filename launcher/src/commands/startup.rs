@@ -110,7 +110,7 @@ fn read_file(path: &Path, args: &StartupArgs) -> io::Result<Startup> {
 fn columns(logs: &[Read]) -> Vec<Column<'_>> {
     let mut columns: Vec<Column<'_>> = Vec::new();
     for log in logs {
-        let start = Start { startup: &log.startup, observed_ready_seconds: None, sleep_cycles: &[] };
+        let start = Start { startup: &log.startup, observed_ready_seconds: None, sleep_cycles: &[], pod: None };
         match columns.iter_mut().find(|it| it.name == log.name) {
             Some(column) => column.starts.push(start),
             None => columns.push(Column { name: log.name.clone(), starts: vec![start] }),

@@ -132,7 +132,8 @@ impl<'a> Setup<'a, '_> {
         let issued = issued?;
         let server = identity::after(server, &ready, stop);
         let requests_by_replica = spread.map_or_else(Vec::new, |it| it.requests());
-        let profiling = profiled.into_inner().map(|it| profiler::with_files(it, traces.as_deref()));
+        let collected = |it| profiler::collected(it, &input.run, &process.resolver, traces.as_deref(), stop);
+        let profiling = profiled.into_inner().map(collected);
         Ok(Loaded {
             ready,
             server,

@@ -1,12 +1,15 @@
 //! The server of a run with `target.server`, where this program cannot keep one: its keeper needs what only Linux has.
 
-use std::path::PathBuf;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use crds::resolve::{Endpoint, ResolvedRun};
 use jiff::Timestamp;
 
 use super::{Extras, Failure};
-use engine::stop::Stop;
+use engine::{client::Resolver, stop::Stop};
 use report::{
     json::ManagedServerDocument,
     startup::{ServerStart, SleepCycle},
@@ -34,6 +37,15 @@ impl Exited {
     pub(super) fn headline(&self) -> String {
         String::new()
     }
+}
+
+/// A launcher in a cluster runs on Linux.
+pub(super) fn describe_pods(_: &ResolvedRun, _: &Resolver, _: Duration, _: Vec<Vec<SleepCycle>>) -> Option<Described> {
+    None
+}
+
+pub(super) fn fetch_traces(_: &ResolvedRun, _: &Resolver, _: &Path, _: Duration, _: Duration) -> Vec<String> {
+    Vec::new()
 }
 
 impl Servers {

@@ -247,7 +247,11 @@ impl Order<'_> {
             || input.run.run.repeat_number.is_none_or(|it| it >= input.run.repeat)
             || process.stop.state() != StopState::Run;
         let death = process.servers.death();
-        let mut managed = process.servers.describe(is_last, store.is_open(), sleep_cycles);
+        let mut managed = process.servers.describe(is_last, store.is_open(), sleep_cycles.clone());
+        if managed.is_none() && store.is_open() {
+            let limit = signals::time_to_collect(&process.stop, input.run.grace_period.0);
+            managed = managed::describe_pods(&input.run, &process.resolver, limit, sleep_cycles);
+        }
         if let Some(managed) = &mut managed {
             managed.document.count_requests(&requests_by_replica);
         }

@@ -31,6 +31,14 @@ pub(super) fn drain_time(grace: Duration) -> Duration {
     grace.saturating_sub(TO_WRITE).max(grace / 2)
 }
 
+/// How long what belongs to a report may be collected after the load. A run that was asked to end has little of its grace period left.
+pub(super) fn time_to_collect(stop: &Stop, grace: Duration) -> Duration {
+    match stop.state() {
+        StopState::Run => Duration::from_secs(120),
+        _ => (grace - drain_time(grace)) / 4,
+    }
+}
+
 /// Signals that always end the run.
 const ALWAYS: [Signal; 2] = [Signal::TERM, Signal::INT];
 /// Signals that end the run unless the process was started with them ignored. `nohup` ignores SIGHUP, for example.

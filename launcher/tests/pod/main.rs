@@ -12,4 +12,5 @@ mod leaks;
 mod retention;
 mod s3;
 mod secrets;
+mod server_in_pods;
 mod user;

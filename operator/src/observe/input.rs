@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Instant};
 
 use crds::{
-    BenchmarkRun, EffectiveSpec, Reason, ResolvedRun, Settings, any_value,
+    BenchmarkRun, EffectiveSpec, Reason, ResolvedRun, ServerStatus, Settings, any_value,
     benchmark_run::{KeyRef, is_object_name},
     resolve::{Endpoint, FieldError, InferenceStack, ProfileSource, effective, managed_server, resolve},
 };
@@ -230,6 +230,9 @@ async fn resolve_run(
             NO_GATEWAY.to_owned()
         });
         resolved.endpoint = Endpoint::Url(url);
+    }
+    if let Some(server) = &mut resolved.server {
+        server.pods = run.status.as_ref().and_then(|it| it.server.as_ref()).map(ServerStatus::pod_times);
     }
     if let Some(baseline) = resolved.slo.as_mut().and_then(|it| it.baseline.as_mut()) {
         baseline.report = match kept.baseline_report() {

@@ -6,7 +6,7 @@ use crds::{
 };
 use k8s_openapi::api::{
     apps::v1::Deployment,
-    core::v1::{ContainerStateTerminated, Pod, Service},
+    core::v1::{ContainerStateTerminated, ContainerStatus, Pod, Service},
 };
 use kube::{Api, ResourceExt as _, api::ListParams};
 
@@ -21,7 +21,7 @@ use crate::{
     error::Error,
     plan::{
         Ended, Presence, What, meta,
-        server::{ServerPod, ServerState, objects::CONTAINER, retention::OtherUse},
+        server::{ServerPod, ServerState, objects::CONTAINER, retention::OtherUse, wrapper},
     },
 };
 
@@ -115,7 +115,9 @@ pub(super) fn server_pod(pod: &Pod) -> ServerPod {
     let container = containers.and_then(|it| it.iter().find(|it| it.name == CONTAINER));
     let state = container.and_then(|it| it.state.as_ref());
     let last = container.and_then(|it| it.last_state.as_ref()).and_then(|it| it.terminated.as_ref());
-    let terminated = state.and_then(|it| it.terminated.as_ref()).or(last);
+    let init = status.and_then(|it| it.init_container_statuses.as_ref());
+    let init = init.and_then(|it| it.iter().find(|it| it.name == wrapper::CONTAINER));
+    let terminated = state.and_then(|it| it.terminated.as_ref()).or(last).or_else(|| failed(init?));
     let disrupted = ended_pods::disruption(pod);
     let over = status.is_some_and(|it| it.phase.as_deref() == Some("Failed"));
     let ended = match terminated {
@@ -130,8 +132,15 @@ pub(super) fn server_pod(pod: &Pod) -> ServerPod {
     };
     let mut conditions = status.into_iter().flat_map(|it| it.conditions.iter().flatten());
     let scheduled = conditions.find(|it| it.type_ == "PodScheduled" && it.status == "True");
+    let mut pod_state = pod_state_of(pod, CONTAINER);
+    // The server waits for the other container, and what that waits for says more.
+    let init_waits = init.and_then(|it| it.state.as_ref()?.waiting.as_ref()).filter(|_| !pod_state.running);
+    if let Some(waiting) = init_waits {
+        let text = |it: &Option<String>| it.clone().unwrap_or_default();
+        pod_state.waiting = Some((text(&waiting.reason), text(&waiting.message)));
+    }
     ServerPod {
-        state: pod_state_of(pod, CONTAINER),
+        state: pod_state,
         created: pod.creation_timestamp().map(|it| it.0),
         scheduled: scheduled.and_then(|it| it.last_transition_time.as_ref()).map(|it| it.0),
         running_since: state.and_then(|it| it.running.as_ref()?.started_at.as_ref()).map(|it| it.0),
@@ -140,6 +149,13 @@ pub(super) fn server_pod(pod: &Pod) -> ServerPod {
         disrupted,
         over,
     }
+}
+
+/// How the container ended that brings the wrapper, if it could not.
+fn failed(init: &ContainerStatus) -> Option<&ContainerStateTerminated> {
+    let states = [init.state.as_ref(), init.last_state.as_ref()];
+    let mut ends = states.into_iter().flatten().filter_map(|it| it.terminated.as_ref());
+    ends.find(|it| it.exit_code != 0)
 }
 
 fn how(terminated: &ContainerStateTerminated, disrupted: Option<String>) -> Ended {
@@ -180,6 +196,26 @@ mod tests {
         let waits = json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}});
         let waits = pod(container(3, &waits, &terminated));
         assert!(waits.ended.is_some() && !waits.state.running && waits.state.waiting.is_some());
+    }
+
+    #[test]
+    fn what_holds_the_wrapper_up_holds_the_server_up() {
+        let waiting = |reason: &str| json!({"waiting": {"reason": reason, "message": "why"}});
+        let pod_with = |init: &Value| {
+            pod(json!({
+                "phase": "Pending",
+                "initContainerStatuses":
+                    [{"name": "install-wrapper", "ready": false, "restartCount": 0, "image": "i", "imageID": "i", "state": init}],
+                "containerStatuses": [{"name": "server", "ready": false, "restartCount": 0, "image": "i", "imageID": "i",
+                    "state": {"waiting": {"reason": "PodInitializing"}}}],
+            }))
+        };
+        let pull = pod_with(&waiting("ImagePullBackOff"));
+        assert_eq!((pull.state.waiting, pull.ended), (Some(("ImagePullBackOff".into(), "why".into())), None));
+        let full = pod_with(&json!({"terminated": {"exitCode": 10, "reason": "Error", "message": "no space"}}));
+        assert_eq!(full.ended.map(|it| (it.exit_code, it.message)), Some((10, "no space".into())));
+        let done = pod_with(&json!({"terminated": {"exitCode": 0, "reason": "Completed"}}));
+        assert_eq!((done.ended, done.state.waiting), (None, Some(("PodInitializing".into(), String::new()))));
     }
 
     #[test]

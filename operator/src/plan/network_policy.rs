@@ -36,8 +36,8 @@ pub enum Reach {
     Pods {
         /// The selector of the Service.
         labels: BTreeMap<String, String>,
-        /// Their port; `None`: each of them may have another one.
-        port: Option<i32>,
+        /// Their ports; empty: each of them may have another one.
+        ports: Vec<i32>,
     },
     /// Nothing: the simulator is in the pod itself.
     Nothing,
@@ -69,7 +69,9 @@ fn reach_of_server(run: &BenchmarkRun, input: &LauncherInput, server: &ManagedSe
     // Without metrics of the user's choice they are those of the server.
     let only_server = !input.remote_files && input.run.upload.is_none() && run.spec.target.metrics.is_none();
     let port = Server::of(input.run.endpoint.name()).map(|it| it.port.into());
-    if only_server { Reach::Pods { labels: meta::server_selector(run, &names), port } } else { Reach::Anywhere }
+    let log = input.run.server.as_ref().and_then(|it| Some(it.log.as_ref()?.port.into()));
+    let ports = port.into_iter().chain(log).collect();
+    if only_server { Reach::Pods { labels: meta::server_selector(run, &names), ports } } else { Reach::Anywhere }
 }
 
 /// The pods behind a port of a Service; `None` where its addresses are not those of pods that a selector names.
@@ -89,7 +91,7 @@ fn pods_of(service: &Service, asked: i32) -> Option<Reach> {
         Some(IntOrString::Int(port)) => Some(*port),
         Some(IntOrString::String(_)) => None,
     };
-    Some(Reach::Pods { labels, port })
+    Some(Reach::Pods { labels, ports: port.into_iter().collect() })
 }
 
 /// Builds the policy. `egress`: the networks that the run's input blocks.
@@ -131,12 +133,12 @@ fn egress_rules(reach: &Reach, egress: Option<&Egress>) -> Vec<NetworkPolicyEgre
     let dns = NetworkPolicyEgressRule { to: None, ports: Some(vec![port("UDP", DNS_PORT), port("TCP", DNS_PORT)]) };
     let target = match reach {
         Reach::Nothing => return Vec::new(),
-        Reach::Pods { labels, port: number } => NetworkPolicyEgressRule {
+        Reach::Pods { labels, ports } => NetworkPolicyEgressRule {
             to: Some(vec![NetworkPolicyPeer {
                 pod_selector: Some(selector(labels.clone())),
                 ..NetworkPolicyPeer::default()
             }]),
-            ports: number.map(|it| vec![port("TCP", it)]),
+            ports: Some(ports.iter().map(|it| port("TCP", *it)).collect()).filter(|it: &Vec<_>| !it.is_empty()),
         },
         Reach::Anywhere => NetworkPolicyEgressRule { to: Some(everything_but(egress)), ports: None },
     };

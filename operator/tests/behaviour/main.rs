@@ -16,6 +16,7 @@ mod queue;
 mod random;
 mod reconcile;
 mod regressions;
+mod server_wrapper;
 mod servers;
 mod starting;
 mod transitions;

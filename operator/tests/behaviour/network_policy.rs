@@ -24,7 +24,7 @@ fn service(spec: &str) -> Service {
 }
 
 fn pods(port: Option<i32>) -> Reach {
-    Reach::Pods { labels: [("app".to_owned(), "vllm".to_owned())].into(), port }
+    Reach::Pods { labels: [("app".to_owned(), "vllm".to_owned())].into(), ports: port.into_iter().collect() }
 }
 
 #[track_caller]

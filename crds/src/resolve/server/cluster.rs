@@ -53,7 +53,7 @@ pub fn managed_server(spec: &BenchmarkRunSpec) -> Option<&Server> {
 }
 
 /// The whole name of a Service.
-fn host(service: &str, namespace: &str, settings: &Settings) -> String {
+pub(super) fn host(service: &str, namespace: &str, settings: &Settings) -> String {
     format!("{service}.{namespace}.{}", settings.service_domain)
 }
 
@@ -63,6 +63,8 @@ fn key(server: &Server, settings: &Settings) -> String {
     let mut whole = server.clone();
     whole.image = Some(server_image(server, settings).to_owned());
     (whole.replicas, whole.port) = (Some(defaults.replicas), Some(defaults.port));
+    // One that is not wrapped is started as releases before did.
+    whole.wrapper = defaults.wrapper.then_some(true);
     // Who distributes the requests, and how long the server lives, changes nothing in it.
     (whole.distribution, whole.lifecycle) = (None, None);
     let text = serde_json::to_vec(&whole).expect("a description holds texts, numbers, lists and maps of them");

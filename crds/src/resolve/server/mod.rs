@@ -4,6 +4,7 @@
 mod cluster;
 mod command_line;
 mod devices;
+mod in_pods;
 mod modelservice;
 mod options;
 mod profiling;
@@ -15,6 +16,8 @@ use serde::{Deserialize, Serialize};
 
 pub use cluster::{ServerNames, ServerReplicas, managed_server, server_image};
 pub(super) use cluster::{called_host, check_run, metrics, replicas};
+pub(super) use in_pods::in_pods;
+pub use in_pods::{LOG_PORT, LogAddress, OWN_PROGRAM, PodTimes, ServerInPods, log_port};
 pub(super) use modelservice::is_of_charts;
 pub use modelservice::{InferenceStack, StackFile, llm_d_server};
 
@@ -193,6 +196,11 @@ fn check_place(server: &Server, place: Place, errors: &mut Errors) {
                 let message = "works outside of a cluster only; in one, write the number of GPUs in resources.limits, such as \
                                nvidia.com/gpu: 2";
                 errors.add(&format!("{FIELD}.devices"), message);
+            }
+            if server.wrapper == Some(true) && server.engine == ServerEngine::Custom && server.command.is_empty() {
+                let message = "is true, and command is empty; write the command, because the entry point of an image is not known, or take \
+                               wrapper out";
+                errors.add(&format!("{FIELD}.wrapper"), message);
             }
             cluster::check(server, errors);
         }

@@ -60,6 +60,7 @@ fn run() -> ResolvedRun {
         },
         endpoint: Endpoint::Simulator(SimulatorPreset::Tiny),
         server_replicas: None,
+        server: None,
         metrics: None,
         api: None,
         model: None,

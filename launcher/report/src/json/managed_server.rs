@@ -27,6 +27,12 @@ pub struct ManagedServerDocument {
     /// What was left after the end, and what was done about it; absent: it was not ended with this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Leftovers>,
+    /// Whether it ran in pods, which the operator started before the launcher.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_pods: bool,
+    /// What is not known of it, and why, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// One replica.

@@ -253,6 +253,7 @@ fn run() -> ResolvedRun {
         },
         endpoint: Endpoint::Url("http://gateway.llm-d:80".into()),
         server_replicas: None,
+        server: None,
         metrics: None,
         api: None,
         model: None,

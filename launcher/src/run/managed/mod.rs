@@ -2,6 +2,7 @@
 
 pub mod commands;
 mod find;
+mod pods;
 mod starts;
 mod watch;
 
@@ -23,6 +24,7 @@ use tracing::{info, warn};
 
 use super::{Extras, Failure};
 use engine::stop::{Stop, StopReason};
+pub(super) use pods::{describe as describe_pods, fetch_traces};
 use report::{
     json::{ManagedServerDocument, ReplicaDocument},
     startup::{ServerStart, SleepCycle},
@@ -282,7 +284,7 @@ impl Managed {
         let mut sleep_cycles = sleep_cycles.into_iter();
         let starts = replicas.iter().zip(&logs).enumerate();
         let starts = starts.filter_map(|(index, (document, log))| {
-            starts::of(index, document, log, sleep_cycles.next().unwrap_or_default())
+            starts::of(index, document, log, None, sleep_cycles.next().unwrap_or_default())
         });
         let starts = starts.collect();
         let document = ManagedServerDocument {
@@ -293,6 +295,8 @@ impl Managed {
             unknown_options: self.server.unknown_options.clone(),
             replicas,
             end: self.ended.as_ref().map(|it| it.leftovers.clone()),
+            in_pods: false,
+            notes: Vec::new(),
         };
         let finished = self.ended.as_ref().map(|_| self.log_folder.clone());
         Described { document, logs: if with_logs { logs } else { Vec::new() }, starts, finished }

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::{Timestamp, Zoned, tz::TimeZone};
 use startup::Startup;
 use tracing::warn;
 
@@ -16,13 +16,15 @@ use report::{
 };
 
 /// The start of a replica. `None`: its log is not that of an engine whose words are known, or cannot be read, and its sleep was not measured.
+/// `reference`: a time after the last line of its log, in the zone of the server; `None`: the server is a process of this machine.
 pub(super) fn of(
     replica: usize,
     document: &ReplicaDocument,
     log: &Path,
+    reference: Option<&Zoned>,
     sleep_cycles: Vec<SleepCycle>,
 ) -> Option<ServerStart> {
-    let startup = match read(log) {
+    let startup = match read(log, reference) {
         Ok(startup) => startup,
         Err(error) => {
             warn!(%error, log = %log.display(), "the log of the server cannot be read, so the report does not say how it started");
@@ -36,14 +38,16 @@ pub(super) fn of(
         server: replica.to_string(),
         log: document.log.clone()?,
         observed_ready_seconds: document.ready_ms.map(|it| it as f64 / 1e3),
+        pod: None,
         startup,
         sleep_cycles,
     })
 }
 
-/// The server is a process of this machine, and so its clock and zone are those of this machine.
-fn read(log: &Path) -> io::Result<Startup> {
+/// The clock and zone of a process of this machine are those of this machine.
+fn read(log: &Path, reference: Option<&Zoned>) -> io::Result<Startup> {
     let file = File::open(log)?;
     let written = Timestamp::try_from(file.metadata()?.modified()?).map_err(io::Error::other)?;
-    startup::read(BufReader::new(file), &written.to_zoned(TimeZone::system()))
+    let written = written.to_zoned(TimeZone::system());
+    startup::read(BufReader::new(file), reference.unwrap_or(&written))
 }

@@ -15,12 +15,13 @@ const MAX_FILES: usize = 1_000;
 /// How deep files are looked for: rocprofv3 makes a folder for the host, and one for the process.
 const MAX_DEPTH: usize = 4;
 
-/// Adds the files that lie in the folder, or says that the server keeps them.
+/// Adds the files that lie in the folder, or says that the server has them.
 pub(super) fn add(mut profiling: Profiling, folder: Option<&Path>) -> Profiling {
     let recorded = profiling.window.is_some();
     let Some(folder) = folder else {
         if recorded {
-            let kept = "the trace is where the server was told to write it, and was not collected: Benchwright did not start this server";
+            let kept = "the trace is where the server was told to write it, and was not collected: Benchwright did not start this server, or not for \
+                        this run alone and with its wrapper";
             profiling.remarks.push(kept.to_owned());
         }
         return profiling;

@@ -19,24 +19,30 @@ use std::{
 
 use crds::{
     benchmark_run::ProfilerKind,
-    resolve::{Endpoint, ResolvedProfiling},
+    resolve::{Endpoint, ResolvedProfiling, ResolvedRun},
     units::Span,
 };
 use tracing::{info, warn};
 use workload_profiles::{Workload, profiled_stage, profiling_start};
 
-use super::{Failure, ready::Ready};
+use super::{Failure, managed, ready::Ready, signals};
 use crate::input::Input;
 use analysis::{ProfiledWindow, Profiling};
 use calls::Calls;
 use engine::{
-    client::{Target, profiler},
+    client::{Resolver, Target, profiler},
     issue::{LoadError, Progress},
     stop::{Stop, StopState},
 };
 
 /// How often it looks whether the stage has begun or ended.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// How long the traces of a server in pods may take to be copied.
+const TO_COPY: Duration = Duration::from_secs(600);
+/// How long they may still grow after the profiler was stopped: nsys makes its file of what it recorded.
+const WRITES: Duration = Duration::from_secs(30);
+const NSYS_WRITES: Duration = Duration::from_secs(300);
 
 /// What to know of a run with rocprofv3, which no engine starts and stops.
 const ROCPROF: &str = "rocprofv3 records from the start of the server to its end, and so slows every stage down; the window is where to look in its \
@@ -84,10 +90,12 @@ pub(super) struct Profiler {
     thread: Option<JoinHandle<Profiling>>,
 }
 
-/// The folder of traces in a results folder, for a server that Benchwright itself starts. `None`: nothing is profiled, or the server is
-/// not ours.
+/// The folder of traces in a results folder, for a server that Benchwright itself starts. `None`: nothing is profiled, or the files of the
+/// server cannot be had.
 pub(super) fn folder(input: &Input, results: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
-    let is_ours = matches!(input.run.endpoint, Endpoint::Simulator(_) | Endpoint::Server(_));
+    // Its operator starts one that other runs share without a profiler.
+    let in_pods = input.run.server.as_ref().is_some_and(|it| it.log.is_some() && it.server.can_be_profiled());
+    let is_ours = in_pods || matches!(input.run.endpoint, Endpoint::Simulator(_) | Endpoint::Server(_));
     if input.run.profiling.is_none() || !is_ours {
         return Ok(None);
     }
@@ -189,8 +197,23 @@ impl Drop for Profiler {
     }
 }
 
-/// Adds the files of the trace. `folder`: where a server of ours wrote them.
-pub(super) fn with_files(profiling: Profiling, folder: Option<&Path>) -> Profiling {
+/// Adds the files of the trace, which those of a server in pods are copied for. `folder`: where they are.
+pub(super) fn collected(
+    mut profiling: Profiling,
+    run: &ResolvedRun,
+    resolver: &Resolver,
+    folder: Option<&Path>,
+    stop: &Stop,
+) -> Profiling {
+    if let Some(folder) = folder.filter(|_| profiling.window.is_some() && run.server.is_some()) {
+        let limit = match stop.state() {
+            StopState::Run => TO_COPY,
+            _ => signals::time_to_collect(stop, run.grace_period.0),
+        };
+        let settles = if profiling.kind == ProfilerKind::Nsys { NSYS_WRITES } else { WRITES };
+        let remarks = managed::fetch_traces(run, resolver, folder, settles.min(limit / 2), limit);
+        profiling.remarks.extend(remarks);
+    }
     files::add(profiling, folder)
 }
 

@@ -233,12 +233,12 @@ fn files_are_listed_with_their_sizes_or_it_is_said_where_they_are() {
     let found = profiler.end().unwrap();
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join(files::FOLDER);
-    assert_told(&with_files(found.clone(), Some(&folder)), "left no file in profiling");
+    assert_told(&files::add(found.clone(), Some(&folder)), "left no file in profiling");
     std::fs::create_dir_all(folder.join("host")).unwrap();
     std::fs::write(folder.join("b.json"), "12345").unwrap();
     std::fs::write(folder.join("host/a.pftrace"), "").unwrap();
-    let listed = with_files(found.clone(), Some(&folder)).files;
+    let listed = files::add(found.clone(), Some(&folder)).files;
     let listed: Vec<(&str, u64)> = listed.iter().map(|it| (it.name.as_str(), it.bytes)).collect();
     assert_eq!(listed, [("profiling/b.json", 5), ("profiling/host/a.pftrace", 0)]);
-    assert_told(&with_files(found, None), "was not collected");
+    assert_told(&files::add(found, None), "was not collected");
 }

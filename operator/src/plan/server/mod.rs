@@ -7,6 +7,7 @@ pub mod retention;
 mod standing;
 mod steps;
 mod stop;
+pub mod wrapper;
 
 use jiff::Timestamp;
 

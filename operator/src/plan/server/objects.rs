@@ -4,7 +4,7 @@ use crds::{
     BenchmarkRun, EffectiveSpec, Settings,
     benchmark_run::{Server, ServerEngine},
     pod::{USER, container_security, pod_security},
-    resolve::{ManagedServer, Place, PodSecurity, ServerNames, mounts, resolve_server, server_image},
+    resolve::{ManagedServer, Place, PodSecurity, ServerNames, log_port, mounts, resolve_server, server_image},
 };
 use k8s_openapi::{
     api::{
@@ -22,6 +22,7 @@ use k8s_openapi::{
     },
 };
 
+use super::wrapper;
 use crate::plan::{
     Child,
     job::{STAY, pull_secret, quantities},
@@ -32,8 +33,6 @@ use crate::plan::{
 pub const CONTAINER: &str = "server";
 /// The most pods of a server that one turn deletes: a turn has a time limit.
 pub const MAX_STOPPED_PODS: usize = 64;
-/// The path of our own program in our image.
-const OWN_PROGRAM: &str = "/benchwright";
 /// How long the engine has to end after it was asked to, in seconds.
 const GRACE_SECONDS: i64 = 30;
 /// How often a server that starts is asked whether it is ready, in seconds.
@@ -67,27 +66,32 @@ pub fn build(run: &BenchmarkRun, names: &ServerNames, effective: &EffectiveSpec,
     let Some(server) = &run.spec.target.server else { return Vec::new() };
     let Ok(managed) = resolve_server(server, Place::Cluster) else { return Vec::new() };
     let port = managed.port.unwrap_or(8000);
-    let mut all = vec![Child::Service(Box::new(service(run, names, &names.server, port, false)))];
+    let ports: Vec<(&str, u16)> = [("http", Some(port)), ("log", log_port(server))]
+        .into_iter()
+        .filter_map(|(name, it)| Some((name, it?)))
+        .collect();
+    let mut all = vec![Child::Service(Box::new(service(run, names, &names.server, &ports, false)))];
     if services(effective) > 1 {
-        all.push(Child::Service(Box::new(service(run, names, &names.pods, port, true))));
+        all.push(Child::Service(Box::new(service(run, names, &names.pods, &ports, true))));
     }
     let deployment = deployment(run, server, &managed, port, names, effective, settings);
     all.push(Child::Deployment(Box::new(deployment)));
     all
 }
 
-fn service(run: &BenchmarkRun, names: &ServerNames, name: &str, port: u16, headless: bool) -> Service {
+fn service(run: &BenchmarkRun, names: &ServerNames, name: &str, ports: &[(&str, u16)], headless: bool) -> Service {
+    let port = |(name, port): &(&str, u16)| ServicePort {
+        name: Some((*name).into()),
+        port: (*port).into(),
+        target_port: Some(IntOrString::Int((*port).into())),
+        ..ServicePort::default()
+    };
     Service {
         metadata: meta::of_server(run, names, name),
         spec: Some(ServiceSpec {
             cluster_ip: headless.then(|| "None".into()),
             selector: Some(meta::server_selector(run, names)),
-            ports: Some(vec![ServicePort {
-                name: Some("http".into()),
-                port: port.into(),
-                target_port: Some(IntOrString::Int(port.into())),
-                ..ServicePort::default()
-            }]),
+            ports: Some(ports.iter().map(port).collect()),
             ..ServiceSpec::default()
         }),
         ..Service::default()
@@ -120,7 +124,7 @@ fn deployment(
                     annotations: Some(annotations.into()),
                     ..ObjectMeta::default()
                 }),
-                spec: Some(pod(server, managed, port, effective, settings)),
+                spec: Some(pod(run, server, managed, port, effective, settings)),
             },
             ..DeploymentSpec::default()
         }),
@@ -128,15 +132,23 @@ fn deployment(
     }
 }
 
-fn pod(server: &Server, managed: &ManagedServer, port: u16, effective: &EffectiveSpec, settings: &Settings) -> PodSpec {
+fn pod(
+    run: &BenchmarkRun,
+    server: &Server,
+    managed: &ManagedServer,
+    port: u16,
+    effective: &EffectiveSpec,
+    settings: &Settings,
+) -> PodSpec {
     let scheduling = &server.scheduling;
     let (volumes, mounts): (Vec<_>, Vec<_>) = volumes(server).into_iter().unzip();
     let secrets = settings.launcher_pull_secrets.iter().map(|it| pull_secret(it));
     PodSpec {
         automount_service_account_token: Some(false),
-        containers: vec![container(server, managed, port, mounts, effective, settings)],
+        containers: vec![container(run, server, managed, port, mounts, effective, settings)],
         enable_service_links: Some(false),
         image_pull_secrets: Some(secrets.collect()),
+        init_containers: wrapper::container(server, settings).map(|it| vec![it]),
         node_selector: Some(scheduling.node_selector.clone()).filter(|it| !it.is_empty()),
         priority_class_name: scheduling.priority_class_name.clone().filter(|it| !it.is_empty()),
         runtime_class_name: scheduling.runtime_class_name.clone().filter(|it| !it.is_empty()),
@@ -161,6 +173,7 @@ fn pod(server: &Server, managed: &ManagedServer, port: u16, effective: &Effectiv
 }
 
 fn container(
+    run: &BenchmarkRun,
     server: &Server,
     managed: &ManagedServer,
     port: u16,
@@ -168,7 +181,7 @@ fn container(
     effective: &EffectiveSpec,
     settings: &Settings,
 ) -> Container {
-    let start = managed.replica(0, port, OWN_PROGRAM);
+    let start = wrapper::start(run, server, managed, port);
     let resources = server.resources.clone().unwrap_or_default();
     let texts =
         |texts: &[String]| Some(texts.iter().map(|it| escaped(it)).collect::<Vec<_>>()).filter(|it| !it.is_empty());
@@ -186,6 +199,9 @@ fn container(
         let source = EnvVarSource { secret_key_ref: Some(key), ..EnvVarSource::default() };
         env.push(EnvVar { name: "HF_TOKEN".into(), value: None, value_from: Some(source) });
     }
+    let ports = [("http", Some(port)), ("log", log_port(server))].into_iter().filter_map(|(name, port)| {
+        Some(ContainerPort { container_port: port?.into(), name: Some(name.into()), ..ContainerPort::default() })
+    });
     Container {
         name: CONTAINER.into(),
         image: Some(server_image(server, settings).to_owned()),
@@ -193,11 +209,7 @@ fn container(
         command: texts(&start.command),
         args: texts(&start.args),
         env: Some(env).filter(|it| !it.is_empty()),
-        ports: Some(vec![ContainerPort {
-            container_port: port.into(),
-            name: Some("http".into()),
-            ..ContainerPort::default()
-        }]),
+        ports: Some(ports.collect()),
         resources: Some(ResourceRequirements {
             requests: quantities(&resources.requests),
             limits: quantities(&resources.limits),
@@ -248,7 +260,7 @@ fn probe(engine: ServerEngine, port: u16) -> HTTPGetAction {
 }
 
 fn volumes(server: &Server) -> Vec<(Volume, VolumeMount)> {
-    let mut all = Vec::new();
+    let mut all = wrapper::volumes(server);
     if server.engine != ServerEngine::Simulator {
         // The processes of an engine share memory, of which a container has 64 MiB by default. It counts towards the limit of the memory.
         let memory = EmptyDirVolumeSource { medium: Some("Memory".into()), size_limit: None };

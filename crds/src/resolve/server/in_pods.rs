@@ -1,0 +1,97 @@
+//! What the launcher has to know of a server that the operator started in pods.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ManagedServer, Place, ReplicaStart,
+    cluster::{ServerNames, host, managed_server},
+    resolve_server,
+};
+use crate::{
+    benchmark_run::{BenchmarkRunSpec, Lifecycle, ProfilerKind, Server},
+    resolve::{RunIdentity, Settings, effective, mounts},
+};
+
+/// The port on which the pods of a server give their log and their traces, unless the server itself has it.
+pub const LOG_PORT: u16 = 8099;
+
+/// The path of our own program in our image.
+pub const OWN_PROGRAM: &str = "/benchwright";
+
+/// A server that the operator started for the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerInPods {
+    /// What was started.
+    pub server: ManagedServer,
+    /// Where its pods give their logs; absent: nothing keeps them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogAddress>,
+    /// When its pods came to be; absent: it is not known yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pods: Option<PodTimes>,
+}
+
+/// Where the pods of a server give their logs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LogAddress {
+    /// A name whose addresses lead to each pod.
+    pub host: String,
+    /// Their port.
+    pub port: u16,
+}
+
+impl ManagedServer {
+    /// What the container of a pod starts, its wrapper aside. `profiler`: the one that the run asks for, where the wrapper gives its traces.
+    pub fn in_pod(&self, port: u16, profiler: Option<ProfilerKind>) -> ReplicaStart {
+        let start = self.replica(0, port, OWN_PROGRAM);
+        match profiler.filter(|_| self.can_be_profiled()) {
+            Some(kind) => start.profiled(self.engine, kind, mounts::SERVER_TRACES),
+            None => start,
+        }
+    }
+
+    /// Whether the operator starts it with the profiler of its run: other runs that share it would find it, too.
+    pub fn can_be_profiled(&self) -> bool {
+        self.lifecycle != Lifecycle::Reuse
+    }
+}
+
+/// When the pods of a server came to be; of several the last one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodTimes {
+    /// When the API server created it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<Timestamp>,
+    /// When it had a node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled: Option<Timestamp>,
+    /// When its container started, by the clock of its node: its image was there. In whole seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Timestamp>,
+}
+
+/// The port on which the pods of a server give their log; `None`: nothing keeps it.
+pub fn log_port(server: &Server) -> Option<u16> {
+    let effective::Server { port, wrapper, .. } = effective::server(server);
+    wrapper.then(|| if port == LOG_PORT { LOG_PORT + 1 } else { LOG_PORT })
+}
+
+/// The server of a run in a cluster; `None`: it has another target.
+pub(in crate::resolve) fn in_pods(
+    run: &RunIdentity,
+    spec: &BenchmarkRunSpec,
+    settings: &Settings,
+) -> Option<Box<ServerInPods>> {
+    let server = managed_server(spec).filter(|_| !run.namespace.is_empty())?;
+    let names = ServerNames::new(run, server, settings);
+    // Of a single pod its Service leads to it, too.
+    let service = if effective::server(server).replicas > 1 { names.pods } else { names.server };
+    let log = log_port(server).map(|port| LogAddress { host: host(&service, &run.namespace, settings), port });
+    // What is wrong with it is an error of the endpoint.
+    let server = resolve_server(server, Place::Cluster).ok()?;
+    Some(Box::new(ServerInPods { server, log, pods: None }))
+}

@@ -1,0 +1,319 @@
+//! [I/O] A server that runs in pods, which the operator started: its logs, how it started, and the traces of a profiler, as the wrapper in
+//! each pod gives them. What cannot be had is said in the report, and fails nothing.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    net::IpAddr,
+    path::{Component, Path, PathBuf},
+    time::Duration,
+};
+
+use crds::{
+    resolve::{LogAddress, ResolvedRun, ServerInPods},
+    units::Span,
+};
+use jiff::tz::{Offset, TimeZone};
+use managed_server::{
+    END_KEPT, START_KEPT,
+    wrapper::{Trace, WrappedStart},
+};
+use reqwest::{Client, Response, Url};
+use serde::de::DeserializeOwned;
+use tracing::{info, warn};
+
+use super::{Described, log_note, starts};
+use crate::web_client;
+use clock::Clock;
+use engine::client::Resolver;
+use report::{
+    json::{ManagedServerDocument, ReplicaDocument},
+    startup::{PodStart, ServerStart, SleepCycle},
+};
+
+/// The most logs that are read: each may have 52 MiB, and the folder of temporary files of a pod has a limit.
+const MAX_LOGS: usize = 8;
+/// The longest log, with what says how much of it is left out.
+const MAX_LOG: u64 = START_KEPT + END_KEPT as u64 + (1 << 20);
+/// The longest of the other answers.
+const MAX_JSON: u64 = 1 << 20;
+/// The most bytes of all traces together.
+const MAX_TRACES: u64 = 1 << 30;
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How often it is looked whether a trace still grows.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// A pod, by its own address.
+struct Pod {
+    ip: IpAddr,
+    base: Url,
+    client: Client,
+}
+
+/// What a pod gave of its server.
+struct Found {
+    ip: IpAddr,
+    start: WrappedStart,
+    log: PathBuf,
+}
+
+/// What the report says of a server in pods; `None`: the run has none. `limit`: how long its pods may take to answer.
+/// `sleep_cycles`: those of each replica, in the order of their addresses.
+pub(in crate::run) fn describe(
+    run: &ResolvedRun,
+    resolver: &Resolver,
+    limit: Duration,
+    sleep_cycles: Vec<Vec<SleepCycle>>,
+) -> Option<Described> {
+    let about = run.server.as_deref()?;
+    let mut notes = Vec::new();
+    let mut found = Vec::new();
+    let folder = std::env::temp_dir().join(format!("benchwright-server-logs-{}", std::process::id()));
+    match &about.log {
+        None => notes.push(
+            "its log was not read, because nothing in its pods keeps it: target.server.wrapper is off, or engine Custom has no command"
+                .to_owned(),
+        ),
+        Some(address) => {
+            let read = fs::create_dir_all(&folder)
+                .map_err(|error| format!("{} cannot be made: {error}", folder.display()))
+                .and_then(|()| blocking(read_logs(address, resolver, &folder, limit, &mut found, &mut notes))?);
+            if let Err(why) = read {
+                notes.push(format!("its log was not read: {why}"));
+            }
+        }
+    }
+    notes.iter().for_each(|it| warn!("the server: {it}"));
+    let is_single = about.server.replicas == 1;
+    let documents: Vec<_> = found.iter().enumerate().map(|(index, it)| replica(run, about, index, it)).collect();
+    let mut sleep_cycles = sleep_cycles.into_iter();
+    let starts = found.iter().zip(&documents).enumerate().filter_map(|(index, (it, document))| {
+        let start = start(index, document, it, sleep_cycles.next().unwrap_or_default())?;
+        // Of several pods the times of the last one are known, which may be any of them.
+        let pod = about.pods.filter(|_| is_single).map(|times| PodStart::new(times, it.start.ready));
+        Some(ServerStart { pod, ..start })
+    });
+    Some(Described {
+        starts: starts.collect(),
+        document: ManagedServerDocument {
+            engine: about.server.engine,
+            lifecycle: about.server.lifecycle,
+            reused: false,
+            distribution: about.server.distribution,
+            unknown_options: about.server.unknown_options.clone(),
+            replicas: documents,
+            end: None,
+            in_pods: true,
+            notes,
+        },
+        logs: found.into_iter().map(|it| it.log).collect(),
+        finished: folder.is_dir().then_some(folder),
+    })
+}
+
+fn replica(run: &ResolvedRun, about: &ServerInPods, index: usize, Found { ip, start, .. }: &Found) -> ReplicaDocument {
+    let port = about.server.port.unwrap_or_default();
+    let url = match about.server.replicas {
+        1 => run.endpoint.name().to_owned(),
+        _ => format!("http://{}", std::net::SocketAddr::new(*ip, port)),
+    };
+    let command = about.server.in_pod(port, run.profiling.as_ref().map(|it| it.kind));
+    let ready = start.ready.map(|it| it.duration_since(start.started).as_millis());
+    ReplicaDocument {
+        url,
+        command: managed_server::arguments(&[command.command, command.args].concat()),
+        pid: start.pid,
+        started: start.started,
+        ready_ms: ready.map(|it| u64::try_from(it).unwrap_or(0)),
+        requests: None,
+        exit: None,
+        died: false,
+        out_of_memory: None,
+        last_words: Vec::new(),
+        log: Some(report::server_log(index)),
+        log_note: log_note(&start.log),
+    }
+}
+
+/// The log has the clock and the zone of its pod.
+fn start(
+    index: usize,
+    document: &ReplicaDocument,
+    Found { start, log, .. }: &Found,
+    sleep_cycles: Vec<SleepCycle>,
+) -> Option<ServerStart> {
+    let zone = Offset::from_seconds(start.utc_offset_seconds).map_or(TimeZone::UTC, TimeZone::fixed);
+    starts::of(index, document, log, Some(&start.now.to_zoned(zone)), sleep_cycles)
+}
+
+async fn read_logs(
+    address: &LogAddress,
+    resolver: &Resolver,
+    folder: &Path,
+    limit: Duration,
+    found: &mut Vec<Found>,
+    notes: &mut Vec<String>,
+) -> Result<(), String> {
+    let clock = Clock::start();
+    let late = |_| format!("no answer within {}", Span(limit));
+    let mut pods = clock.within(Some(limit), pods(address, resolver)).await.map_err(late)??;
+    if pods.len() > MAX_LOGS {
+        notes.push(format!("the logs of {MAX_LOGS} of its {} pods were read, which is the most", pods.len()));
+        pods.truncate(MAX_LOGS);
+    }
+    for (index, pod) in pods.iter().enumerate() {
+        let log = folder.join(format!("{index}.log"));
+        let read = async {
+            let start: WrappedStart = pod.json("start").await?;
+            pod.save("log", &log, MAX_LOG).await?;
+            Ok::<_, String>(start)
+        };
+        match clock.within(Some(limit), read).await.map_err(late).flatten() {
+            Ok(start) => found.push(Found { ip: pod.ip, start, log }),
+            Err(why) => notes.push(format!(
+                "the log of its pod at {} was not read: {why}; `kubectl logs` has it while the pod exists",
+                pod.ip
+            )),
+        }
+    }
+    Ok(())
+}
+
+/// Copies the traces of a profiler into a folder. Returns what a person should know of it. `settles`: how long a trace may still grow;
+/// `limit`: how long all of it may take.
+pub(in crate::run) fn fetch_traces(
+    run: &ResolvedRun,
+    resolver: &Resolver,
+    folder: &Path,
+    settles: Duration,
+    limit: Duration,
+) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let Some(address) = run.server.as_ref().and_then(|it| it.log.as_ref()) else { return remarks };
+    let copied = blocking(async {
+        let late = |_| Err(format!("no answer within {}", Span(limit)));
+        let copied = copy_traces(address, resolver, folder, settles, &mut remarks);
+        clock::limit(limit, copied).await.unwrap_or_else(late)
+    });
+    if let Err(why) = copied.flatten() {
+        remarks.push(format!("the trace was not collected whole: {why}"));
+    }
+    remarks
+}
+
+async fn copy_traces(
+    address: &LogAddress,
+    resolver: &Resolver,
+    folder: &Path,
+    settles: Duration,
+    remarks: &mut Vec<String>,
+) -> Result<(), String> {
+    let pods = pods(address, resolver).await?;
+    let lists = settled(&pods, settles).await?;
+    let mut left = MAX_TRACES;
+    for (pod, Trace { name, bytes }) in
+        pods.iter().zip(lists).flat_map(|(pod, list)| list.into_iter().map(move |it| (pod, it)))
+    {
+        let is_plain = Path::new(&name).components().all(|it| matches!(it, Component::Normal(_)));
+        if bytes > left || !is_plain {
+            let most = MAX_TRACES >> 30;
+            remarks.push(format!(
+                "{name} with {bytes} bytes was not collected: {most} GiB of traces are, and names within their folder; it is in the pod while that exists"
+            ));
+            continue;
+        }
+        left -= bytes;
+        let path = folder.join(&name);
+        let made = fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(|error| error.to_string());
+        let saved = match made {
+            Ok(()) => pod.save(&format!("traces/{name}"), &path, bytes).await,
+            Err(error) => Err(error),
+        };
+        match saved {
+            Ok(()) => info!(name, bytes, "a trace is collected"),
+            Err(why) => {
+                let _ = fs::remove_file(&path);
+                remarks.push(format!("{name} was not collected: {why}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The traces of each pod, when they grow no more: a profiler may write them after it has answered its stop.
+async fn settled(pods: &[Pod], settles: Duration) -> Result<Vec<Vec<Trace>>, String> {
+    let clock = Clock::start();
+    let mut before: Option<Vec<Vec<Trace>>> = None;
+    loop {
+        let mut now = Vec::new();
+        for pod in pods {
+            now.push(pod.json::<Vec<Trace>>("traces").await?);
+        }
+        let is_there = now.iter().any(|it| !it.is_empty());
+        if is_there && before.as_ref() == Some(&now) || clock.now() >= settles {
+            return Ok(now);
+        }
+        before = Some(now);
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+fn blocking<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map(|it| it.block_on(work)).map_err(|error| error.to_string())
+}
+
+/// The pods behind a name, each with a client of its own.
+async fn pods(address: &LogAddress, resolver: &Resolver) -> Result<Vec<Pod>, String> {
+    let LogAddress { host, port } = address;
+    let mut found = resolver.addresses(host, *port).await.map_err(|error| format!("{host} {error}"))?;
+    found.sort();
+    found.dedup();
+    let base = Url::parse(&format!("http://{host}:{port}/")).map_err(|error| format!("{host}: {error}"))?;
+    let pod = |it: std::net::SocketAddr| {
+        let client = web_client::builder(resolver)?.resolve(host, it).connect_timeout(CONNECT);
+        let client = client.redirect(reqwest::redirect::Policy::none()).build().map_err(|error| error.to_string())?;
+        Ok(Pod { ip: it.ip(), base: base.clone(), client })
+    };
+    found.into_iter().map(pod).collect()
+}
+
+impl Pod {
+    async fn get(&self, path: &str) -> Result<Response, String> {
+        let mut url = self.base.clone();
+        if let Ok(mut parts) = url.path_segments_mut() {
+            parts.clear().extend(path.split('/'));
+        }
+        let response = self.client.get(url).send().await.map_err(in_words)?;
+        response.error_for_status().map_err(in_words)
+    }
+
+    async fn json<T: DeserializeOwned>(&self, path: &str) -> Result<T, String> {
+        let mut body = Vec::new();
+        read(self.get(path).await?, MAX_JSON, &mut body).await?;
+        serde_json::from_slice(&body).map_err(|error| format!("/{path} is not as expected: {error}"))
+    }
+
+    async fn save(&self, path: &str, to: &Path, most: u64) -> Result<(), String> {
+        let response = self.get(path).await?;
+        let mut file = File::create(to).map_err(|error| error.to_string())?;
+        read(response, most, &mut file).await
+    }
+}
+
+async fn read(mut response: Response, most: u64, to: &mut impl Write) -> Result<(), String> {
+    let mut length = 0;
+    while let Some(part) = response.chunk().await.map_err(in_words)? {
+        length += part.len() as u64;
+        if length > most {
+            return Err(format!("it has more than {most} bytes"));
+        }
+        to.write_all(&part).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+fn in_words(error: reqwest::Error) -> String {
+    crds::wording::with_causes(&error.without_url())
+}

@@ -1,0 +1,196 @@
+//! A server that the operator started: its log, its start and its traces come from the wrapper in its pod.
+
+use std::{
+    fs,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use crds::{
+    Outcome, ResolvedRun,
+    resolve::{Endpoint, LogAddress, PodTimes},
+};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::fixture::Pod;
+
+/// The log of a real start, which takes 70 seconds.
+const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/startup/tests/logs/vllm-0.32.0-cold-compile-info.log");
+
+/// A server as its pod starts it, on loopback.
+struct Server {
+    process: Child,
+    port: u16,
+    log_port: u16,
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl Server {
+    /// A simulated server that begins with the log of a real one.
+    fn start(pod: &Pod) -> Server {
+        let program = env!("CARGO_BIN_EXE_benchwright");
+        let (port, log_port) = (free_port(), free_port());
+        let traces = pod.path("pod/traces");
+        fs::create_dir_all(&traces).unwrap();
+        let sim =
+            format!("{program} sim --preset tiny --host 127.0.0.1 --port {port} --profiler-dir {}", traces.display());
+        let script = format!("cat {LOG}; echo HF_TOKEN=canary7f3a9c52e1d84b06; exec {sim} 2>/dev/null");
+        let process = Command::new(program)
+            .args(["server-wrapper", "--log-port", &log_port.to_string(), "--ready-port", &port.to_string()])
+            .args(["--ready-path", "/health", "--traces"])
+            .arg(&traces)
+            .arg("--log")
+            .arg(pod.path("pod/server.log"))
+            .args(["--", "sh", "-c", &script])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Server { process, port, log_port }
+    }
+
+    /// What the operator would have resolved, with the addresses of this machine.
+    fn be_target(&self, run: &mut ResolvedRun) {
+        run.endpoint = Endpoint::Url(format!("http://127.0.0.1:{}", self.port));
+        let about = run.server.as_mut().unwrap();
+        about.log = Some(LogAddress { host: "127.0.0.1".into(), port: self.log_port });
+        let at = |text: &str| Some(text.parse().unwrap());
+        about.pods = Some(PodTimes {
+            created: at("2026-01-02T03:04:05Z"),
+            scheduled: at("2026-01-02T03:04:07Z"),
+            container: at("2026-01-02T03:04:37Z"),
+        });
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A signal that the wrapper passes on: the server would outlive a SIGKILL.
+        let pid = Pid::from_raw(i32::try_from(self.process.id()).unwrap()).unwrap();
+        let _ = kill_process(pid, Signal::TERM);
+        let _ = self.process.wait();
+    }
+}
+
+fn target(more: &str) -> String {
+    format!(
+        "target: {{server: {{engine: Simulator, args: [--preset, tiny]{more}}}, readiness: {{timeoutSeconds: 60}}}}"
+    )
+}
+
+fn results(pod: &Pod) -> PathBuf {
+    pod.path("results").join(pod.envelope().core.folder.unwrap())
+}
+
+fn report(folder: &Path) -> Value {
+    serde_json::from_slice(&fs::read(folder.join("report.json")).unwrap()).unwrap()
+}
+
+#[track_caller]
+fn assert_passed(pod: &Pod) {
+    let output = pod.run();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(pod.envelope().core.outcome, Outcome::Passed);
+}
+
+#[test]
+fn the_report_has_the_log_and_the_start_of_a_server_in_a_pod() {
+    let pod = Pod::new();
+    let server = Server::start(&pod);
+    pod.mount(&target(""), |run| server.be_target(run));
+    assert_passed(&pod);
+    let folder = results(&pod);
+    let log = fs::read_to_string(folder.join("server/0.log")).unwrap();
+    assert!(log.starts_with(&fs::read_to_string(LOG).unwrap()), "{log}");
+    assert!(log.contains("<redacted>") && !log.contains("canary7f3a9c52e1d84b06"), "{log}");
+    let report = report(&folder);
+    let managed = &report["managedServer"];
+    assert_eq!((&managed["inPods"], &managed["replicas"][0]["log"]), (&true.into(), &"server/0.log".into()));
+    let url = format!("http://127.0.0.1:{}", server.port);
+    assert_eq!(managed["replicas"][0]["url"], url.as_str());
+    assert!(managed["replicas"][0]["readyMs"].is_u64() && managed.get("notes").is_none(), "{managed}");
+    let start = &report["startups"][0];
+    assert_eq!(start["startup"]["readySeconds"], 70.0, "{start}");
+    assert_eq!((&start["pod"]["schedulingSeconds"], &start["pod"]["containerSeconds"]), (&2.0.into(), &30.0.into()));
+    assert!(start["observedReadySeconds"].is_f64() && start["pod"]["readySeconds"].is_f64(), "{start}");
+    let text = fs::read_to_string(folder.join("report.md")).unwrap();
+    for part in ["It ran in a cluster", "| pod: node to container | 30 s |", "| start to ready | 70 s |"] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+}
+
+#[test]
+fn a_start_that_is_measured_has_its_steps_in_result_yaml() {
+    let pod = Pod::new();
+    let server = Server::start(&pod);
+    pod.mount_profile("{}", &format!("{}\nharness: nop", target("")), |run| server.be_target(run));
+    assert_passed(&pod);
+    let text = fs::read_to_string(results(&pod).join("result.yaml")).unwrap();
+    let result: Value = serde_saphyr::from_str(&text).unwrap();
+    let metrics = &result["vllm_metrics"][0];
+    let titles: Vec<_> = metrics["categories"].as_array().unwrap().iter().map(|it| &it["title"]).collect();
+    assert!(titles.contains(&&Value::from("Model Loading")), "{text}");
+    // From the node to the answer, months later than the times of the test.
+    assert!(metrics["pod_start"].as_f64().unwrap() > 1_000_000.0, "{text}");
+}
+
+#[test]
+fn a_log_that_cannot_be_read_is_said_and_fails_nothing() {
+    let pod = Pod::new();
+    let server = Server::start(&pod);
+    for (log, says) in [(Some(free_port()), "was not read"), (None, "nothing in its pods keeps it")] {
+        pod.mount(&target(""), |run| {
+            server.be_target(run);
+            run.server.as_mut().unwrap().log = log.map(|port| LogAddress { host: "127.0.0.1".into(), port });
+        });
+        fs::remove_dir_all(pod.path("results")).unwrap();
+        fs::create_dir_all(pod.path("results")).unwrap();
+        assert_passed(&pod);
+        let folder = results(&pod);
+        let report = report(&folder);
+        let notes = report["managedServer"]["notes"].to_string();
+        assert!(notes.contains(says), "{notes}");
+        assert!(report.get("startups").is_none() && !folder.join("server").exists());
+        assert!(fs::read_to_string(folder.join("report.md")).unwrap().contains(says));
+    }
+}
+
+#[test]
+fn traces_are_copied_from_the_pod() {
+    let pod = Pod::new();
+    let server = Server::start(&pod);
+    let spec = format!("{}\nprofiling: {{kind: Torch, duration: 200ms}}", target(""));
+    pod.mount(&spec, |run| server.be_target(run));
+    assert_passed(&pod);
+    let folder = results(&pod);
+    let report = report(&folder);
+    let files = report["profiling"]["files"].as_array().unwrap();
+    assert_eq!(files.len(), 1, "{}", report["profiling"]);
+    let name = files[0]["name"].as_str().unwrap();
+    assert!(name.starts_with("profiling/"), "{name}");
+    let copied = fs::read(folder.join(name)).unwrap();
+    let original = pod.path("pod/traces").join(name.strip_prefix("profiling/").unwrap());
+    assert_eq!(copied, fs::read(original).unwrap());
+    let remarks = report["profiling"]["remarks"].to_string();
+    assert!(!remarks.contains("not collected"), "{remarks}");
+}
+
+#[test]
+fn a_trace_that_nothing_gives_is_said_to_be_where_it_is() {
+    let pod = Pod::new();
+    let server = Server::start(&pod);
+    let spec = format!("{}\nprofiling: {{kind: Torch, duration: 200ms}}", target(""));
+    pod.mount(&spec, |run| {
+        server.be_target(run);
+        run.server.as_mut().unwrap().log = None;
+    });
+    assert_passed(&pod);
+    let report = report(&results(&pod));
+    let remarks = report["profiling"]["remarks"].to_string();
+    assert!(remarks.contains("was not collected"), "{remarks}");
+}

@@ -1,0 +1,93 @@
+//! How the wrapper comes into the container of a server, and what it starts there. It keeps the log, which the operator has no right to read,
+//! and the traces of a profiler.
+
+use crds::{
+    BenchmarkRun, Settings,
+    benchmark_run::{Resources, Server},
+    pod::container_security,
+    resolve::{ManagedServer, OWN_PROGRAM, ReplicaStart, log_port, mounts},
+};
+use k8s_openapi::api::core::v1::{Container, EmptyDirVolumeSource, ResourceRequirements, Volume, VolumeMount};
+
+use super::objects::probe_path;
+use crate::plan::job::quantities;
+
+/// Name of the container that brings the wrapper.
+pub const CONTAINER: &str = "install-wrapper";
+const TOOLS: &str = "tools";
+const OUTPUT: &str = "output";
+
+fn program() -> String {
+    format!("{}{OWN_PROGRAM}", mounts::SERVER_TOOLS)
+}
+
+/// What the container of a server starts: its command, in the wrapper where it has one, and with the profiler that the run asks for.
+pub(super) fn start(run: &BenchmarkRun, server: &Server, managed: &ManagedServer, port: u16) -> ReplicaStart {
+    let Some(log_port) = log_port(server) else { return managed.in_pod(port, None) };
+    let profiler = run.spec.profiling.as_ref().map(|it| it.kind);
+    let mut start = managed.in_pod(port, profiler);
+    let mut wrapper = vec![program(), "server-wrapper".to_owned()];
+    let mut option = |name: &str, value: String| wrapper.extend([format!("--{name}"), value]);
+    option("log-port", log_port.to_string());
+    option("log", format!("{}/server.log", mounts::SERVER_OUTPUT));
+    if profiler.is_some() && managed.can_be_profiled() {
+        option("traces", mounts::SERVER_TRACES.to_owned());
+    }
+    option("ready-port", port.to_string());
+    option("ready-path", probe_path(managed.engine).to_owned());
+    wrapper.push("--".to_owned());
+    start.command.splice(0..0, wrapper);
+    start
+}
+
+/// The container that copies the wrapper; `None`: the server has none.
+pub(super) fn container(server: &Server, settings: &Settings) -> Option<Container> {
+    log_port(server)?;
+    // The same as the server, so that a quota is satisfied and the pod asks for no more; but no device.
+    let Resources { requests, limits } = server.resources.clone().unwrap_or_default();
+    let plain = |mut amounts: std::collections::BTreeMap<_, _>| {
+        amounts.retain(|name: &String, _| !name.contains('/') && !name.starts_with("hugepages-"));
+        quantities(&amounts)
+    };
+    Some(Container {
+        name: CONTAINER.into(),
+        image: Some(settings.launcher_image.clone()),
+        image_pull_policy: Some(settings.launcher_pull_policy.clone()),
+        args: Some(vec!["install-wrapper".into(), program()]),
+        resources: Some(ResourceRequirements {
+            requests: plain(requests),
+            limits: plain(limits),
+            ..ResourceRequirements::default()
+        }),
+        security_context: Some(container_security()),
+        termination_message_policy: Some("FallbackToLogsOnError".into()),
+        volume_mounts: Some(vec![mount(TOOLS, mounts::SERVER_TOOLS, false)]),
+        ..Container::default()
+    })
+}
+
+/// The volumes of the wrapper, and where the container of the server has them. They have no limit on their size: the kubelet would evict the
+/// server in mid-run. The log has a bound of its own.
+pub(super) fn volumes(server: &Server) -> Vec<(Volume, VolumeMount)> {
+    if log_port(server).is_none() {
+        return Vec::new();
+    }
+    let empty = |name: &str| Volume {
+        name: name.into(),
+        empty_dir: Some(EmptyDirVolumeSource::default()),
+        ..Volume::default()
+    };
+    vec![
+        (empty(TOOLS), mount(TOOLS, mounts::SERVER_TOOLS, true)),
+        (empty(OUTPUT), mount(OUTPUT, mounts::SERVER_OUTPUT, false)),
+    ]
+}
+
+fn mount(name: &str, path: &str, read_only: bool) -> VolumeMount {
+    VolumeMount {
+        name: name.into(),
+        mount_path: path.into(),
+        read_only: read_only.then_some(true),
+        ..VolumeMount::default()
+    }
+}
