@@ -87,7 +87,9 @@ pub(in crate::run) fn describe(
     notes.iter().for_each(|it| warn!("the server: {it}"));
     let is_single = about.server.replicas == 1;
     let documents: Vec<_> = found.iter().enumerate().map(|(index, it)| replica(run, about, index, it)).collect();
-    let mut sleep_cycles = sleep_cycles.into_iter();
+    // One that did not give its log would get those of another.
+    let is_whole = sleep_cycles.len() == found.len();
+    let mut sleep_cycles = sleep_cycles.into_iter().filter(|_| is_whole);
     let starts = found.iter().zip(&documents).enumerate().filter_map(|(index, (it, document))| {
         let start = start(index, document, it, sleep_cycles.next().unwrap_or_default())?;
         // Of several pods the times of the last one are known, which may be any of them.
