@@ -188,6 +188,6 @@ async fn a_run_that_is_deleted_and_leaves_its_children_does_not_leave_its_server
             step(&mut play.server.state(), Story::Plain);
         }
         assert_eq!(!servers(&play).is_empty(), stays, "{spec}: {:?}", servers(&play));
-        assert_eq!(play.loading().iter().any(|it| !it.contains("-server-")), false, "{spec}");
+        assert!(play.loading().iter().all(|it| it.contains("-server-")), "{spec}");
     }
 }
