@@ -221,13 +221,13 @@ async fn an_operator_that_is_killed_at_any_write_comes_to_the_same_end() {
     let expected = whole.play_out(Story::Plain).await;
     assert!(expected.children.contains("configmaps/chat-modelservice"), "{expected:?}");
     let writes = whole.server.state().writes.clone();
-    for number in 0..writes.len() {
+    for (number, write) in writes.iter().enumerate() {
         for fault in [Fault::KilledBefore, Fault::KilledAfter, Fault::AnswerLost, Fault::Status(500)] {
             let mut play = Play::new(SPEC);
             install(&play);
             play.server.state().fault = Some((number, fault));
             let end = play.play_out(Story::Plain).await;
-            assert_eq!(end, expected, "{fault:?} at write {number}, {}", writes[number]);
+            assert_eq!(end, expected, "{fault:?} at write {number}, {write}");
         }
     }
 }
