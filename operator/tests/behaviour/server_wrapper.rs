@@ -93,7 +93,7 @@ fn without_a_wrapper_the_pod_is_that_of_the_engine_alone() {
     for server in ["engine: VLLM, image: i, model: m, wrapper: false", "engine: Custom, image: i"] {
         let (services, deployment) = objects(&target(server, ""));
         let text = serde_json::to_string(&deployment).unwrap();
-        assert!(!text.contains("wrapper") && !text.contains("benchwright-"), "{text}");
+        assert!(!text.contains("wrapper") && !text.contains("/benchwright-"), "{text}");
         assert_eq!(services[0].spec.as_ref().unwrap().ports.as_ref().unwrap().len(), 1, "{server}");
     }
 }
