@@ -184,10 +184,22 @@ pub fn without_credentials(url: &str) -> Cow<'_, str> {
 /// Whether a key, a header or a flag of this name holds a credential. Case, and hyphens in place of underscores, make no difference.
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('-', "_");
-    let whole = ["authorization", "proxy_authorization", "cookie", "token", "apikey", "password", "secret", "key"];
-    let ends = ["_token", "_key", "_secret", "_password", "_apikey", "_authorization"];
+    // Also as they end names without a separator: `accessToken`, `secretkey`.
+    let ends = [
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "passphrase",
+        "cookie",
+        "_key",
+        "apikey",
+        "accesskey",
+        "secretkey",
+        "privatekey",
+    ];
     let within = ["auth", "credential", "session"].iter().any(|it| name.contains(it));
-    within || whole.contains(&name.as_str()) || ends.iter().any(|end| name.ends_with(end))
+    within || name == "key" || ends.iter().any(|end| name.ends_with(end))
 }
 
 /// The model to ask for: that of the target, or the one that its managed server surely serves; `None`: the profile's, or the one that is

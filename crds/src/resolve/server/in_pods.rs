@@ -77,7 +77,7 @@ pub struct PodTimes {
 /// The port on which the pods of a server give their log; `None`: nothing keeps it.
 pub fn log_port(server: &Server) -> Option<u16> {
     let effective::Server { port, wrapper, .. } = effective::server(server);
-    wrapper.then(|| if port == LOG_PORT { LOG_PORT + 1 } else { LOG_PORT })
+    wrapper.then_some(if port == LOG_PORT { LOG_PORT + 1 } else { LOG_PORT })
 }
 
 /// The server of a run in a cluster; `None`: it has another target.
