@@ -20,6 +20,7 @@ pub(super) use loadgen::loadgen;
 pub(super) use objectives::objectives;
 pub(super) use profiling::profiling;
 pub(super) use stages::{overview, steady_words};
+pub(super) use startups::startups;
 
 /// The tables below the panels, those that have rows.
 pub(super) fn all(document: &ReportDocument) -> Vec<Table> {
@@ -29,7 +30,7 @@ pub(super) fn all(document: &ReportDocument) -> Vec<Table> {
         Some(failures::table(document)),
         server::table(document),
         server::gpus(document),
-        startups::table(document),
+        startups::startups_aside(document),
         Some(latencies::sureness(document)),
         Some(stages::steady(document)),
         Some(identity::own_part(document)),

@@ -1,5 +1,6 @@
 //! How the servers started that the run itself started.
 
+use crds::benchmark_run::Harness;
 use report::{
     json::ReportDocument,
     startup::{columns, notes, rows},
@@ -7,7 +8,17 @@ use report::{
 
 use crate::table::Table;
 
-pub(super) fn table(document: &ReportDocument) -> Option<Table> {
+/// The table where it is what the run is for: before the panels.
+pub fn startups(document: &ReportDocument) -> Option<Table> {
+    table(document).filter(|_| document.resolved_run.harness == Harness::Nop)
+}
+
+/// The table of a run that is for something else.
+pub(super) fn startups_aside(document: &ReportDocument) -> Option<Table> {
+    table(document).filter(|_| document.resolved_run.harness != Harness::Nop)
+}
+
+fn table(document: &ReportDocument) -> Option<Table> {
     let columns = columns(&document.startups);
     let rows = rows(&columns).into_iter().map(|(name, cells)| std::iter::once(name).chain(cells).collect());
     (!columns.is_empty()).then(|| {

@@ -47,6 +47,19 @@ fn the_starts_of_servers_are_a_table() {
 }
 
 #[test]
+fn a_run_that_measures_a_start_shows_it_before_the_panels() {
+    let mut document = full();
+    document["startups"] = json!([{"server": "1", "startup": {"outcome": "ready", "log": {"lines": 9}}}]);
+    for (harness, is_first) in [("inference-perf", false), ("nop", true)] {
+        document["resolvedRun"]["harness"] = json!(harness);
+        let page = page(&document);
+        let place = |text: &str| page.find(text).unwrap();
+        assert_eq!(page.matches(">How the servers started<").count(), 1, "{harness}");
+        assert_eq!(place(">How the servers started<") < place(">Panels<"), is_first, "{harness}");
+    }
+}
+
+#[test]
 fn nothing_is_loaded_and_nothing_is_styled_or_run_in_attributes() {
     for document in [older(), full()] {
         let page = page(&document);
