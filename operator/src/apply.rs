@@ -375,7 +375,8 @@ async fn create(
         }
         Child::ChartValues(it) => {
             // It is for people and their tools: the run does without it.
-            create_one(context, run, namespace, it.as_ref(), |_: &ConfigMap| true).await
+            let created = create_one(context, run, namespace, it.as_ref(), |_: &ConfigMap| true).await;
+            created.map_err(|error| Error::NoChartValues(Box::new(error)))
         }
         Child::NetworkPolicy(it) => {
             let accepts = |found: &NetworkPolicy| meta::is_ours(run, &found.metadata);

@@ -120,6 +120,12 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     }
     observed.namespace_line = context.namespaces.turn(run, &context.policy, namespaces::asks(run, &observed));
     let (mut decided, mut applied) = Box::pin(decide(context, run, &mut observed, &turn)).await;
+    if let Err(Error::NoChartValues(error)) = &applied {
+        // The second plan goes on without them, and names the answer where the run waits for llm-d.
+        warn!(run = %full_name(run), %error, "the values for llm-d's charts are not written");
+        observed.values_refused = Some(error.to_string());
+        (decided, applied) = Box::pin(decide(context, run, &mut observed, &turn)).await;
+    }
     let mut refusal = None;
     if let Err(error) = &applied
         && let Some(refused) = error.refusal()

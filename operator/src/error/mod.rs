@@ -41,6 +41,9 @@ pub enum Error {
         /// The API server's error, or that of the connection to it.
         source: kube::Error,
     },
+    /// The values for llm-d's charts were not written. The run does without them.
+    #[error("{0}")]
+    NoChartValues(Box<Error>),
     /// An object of this name exists and has another owner.
     #[error("{kind} {name} has another owner")]
     Conflict {
@@ -68,6 +71,7 @@ impl Error {
             Error::Outdated => "outdated",
             Error::Conflict { .. } => "conflict",
             Error::Refused { .. } | Error::NotCreated { .. } => "refused",
+            Error::NoChartValues(error) => error.category(),
         }
     }
 

@@ -27,6 +27,8 @@ pub struct Observed {
     pub other_use: OtherUse,
     /// Whether the ConfigMap with the values for llm-d's charts exists; read where those start the server, and the run does not measure yet.
     pub chart_values: Presence,
+    /// Why this turn could not write that ConfigMap.
+    pub values_refused: Option<String>,
     /// What the pod of the attempt has to reach; read where the attempt is about to be created.
     pub reach: Reach,
     /// The Job of the current attempt.

@@ -384,7 +384,7 @@ fn every_stage_of_the_wait_for_llm_d_with_every_event_has_its_outcome() {
                 }
                 OfLlmD::MissingAndValuesRefused => {
                     observed.input = missing();
-                    observed.refused = Some(Refused { message: "quota".into(), for_good: false });
+                    observed.values_refused = Some("quota".into());
                 }
                 OfLlmD::MissingForLong => (observed.input, now) = (missing(), 1_799),
                 OfLlmD::MissingTooLong => (observed.input, now) = (missing(), 1_800),

@@ -49,17 +49,20 @@ impl Decision<'_> {
         self.stack().map_or(0, |_| self.effective.target.readiness.timeout_seconds)
     }
 
-    /// Completes a plan: the values exist before the run measures.
+    /// Completes a plan: the values are written before the run measures. They come last: a quota must not leave no room for what the run
+    /// needs.
     pub(in crate::plan) fn with_chart_values(&self, mut plan: Plan) -> Plan {
         // The input is read until the children of an attempt exist.
         let goes_on = matches!(plan.status.phase, Some(Phase::Pending | Phase::Preparing | Phase::Starting));
         if goes_on
+            && !plan.again
             && self.observed.input.is_some()
             && self.observed.chart_values == Presence::Absent
+            && self.observed.values_refused.is_none()
             && self.observed.refused.is_none()
             && let Some(stack) = self.stack()
         {
-            plan.create.insert(0, Child::ChartValues(Box::new(config_map(self.run, &stack))));
+            plan.create.push(Child::ChartValues(Box::new(config_map(self.run, &stack))));
         }
         plan
     }
@@ -80,8 +83,8 @@ impl Decision<'_> {
             return Some(self.finish(Phase::Failed, Outcome::Error, Reason::ServerFailed, &message));
         }
         let printed = "`kubectl benchwright modelservice FILE` prints the values for llm-d's charts";
-        let values = match (&self.observed.refused, self.observed.chart_values) {
-            (Some(refused), _) => format!("{printed}, because their ConfigMap was refused: {}", refused.message),
+        let values = match (&self.observed.values_refused, self.observed.chart_values) {
+            (Some(refused), _) => format!("{printed}, because their ConfigMap was refused: {refused}"),
             (None, Presence::Foreign) => format!("{printed}, because ConfigMap {name} belongs to somebody else"),
             (None, _) => format!(
                 "ConfigMap {name} has the values for llm-d's charts, and the commands: {}",

@@ -215,18 +215,69 @@ async fn a_quota_that_refuses_the_values_is_shown_with_another_way_to_them() {
 }
 
 #[tokio::test]
+async fn values_that_stay_refused_keep_no_run_from_measuring() {
+    let refused = [
+        (400, "it is not an object"),
+        (403, "exceeded quota: one"),
+        (422, "it is invalid"),
+        (500, "failed calling webhook"),
+    ];
+    for (code, says) in refused {
+        for waits in [false, true] {
+            let mut play = Play::new(SPEC);
+            play.server.state().refused_name = Some((VALUES, code));
+            play.server.state().refusal_says = says;
+            let uid = play.cached().and_then(|it| it.metadata.uid).unwrap();
+            if waits {
+                assert_waits_for(&mut play, "because their ConfigMap was refused: ").await;
+                assert_waits_for(&mut play, says).await;
+                // A run that backs off would see llm-d minutes after it is ready.
+                assert_eq!(play.context.failures.count(&uid), 0, "{code}: the turn has failed");
+            }
+            install(&play);
+            play.play_out(Story::Plain).await;
+            let status = play.status();
+            assert_eq!(
+                (status.phase, status.attempts.len()),
+                (Some(Phase::Succeeded), 1),
+                "{code} {waits}: {status:#?}"
+            );
+            assert!(play.server.state().find("configmaps", VALUES).is_none());
+            assert_eq!(play.server.state().jobs_created, 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_values_take_no_place_that_the_run_needs() {
+    let mut play = Play::new(SPEC);
+    install(&play);
+    play.play_until(Phase::Running).await;
+    let state = play.server.state();
+    let of_children = |it: &&str| ["POST configmaps", "POST jobs"].contains(it);
+    let created: Vec<_> = state.writes.iter().map(String::as_str).filter(of_children).collect();
+    assert_eq!(created, ["POST configmaps", "POST jobs", "POST configmaps"]);
+    assert!(state.find("configmaps", VALUES).is_some());
+}
+
+#[tokio::test]
 async fn an_operator_that_is_killed_at_any_write_comes_to_the_same_end() {
     let mut whole = Play::new(SPEC);
     install(&whole);
     let expected = whole.play_out(Story::Plain).await;
     assert!(expected.children.contains("configmaps/chat-modelservice"), "{expected:?}");
     let writes = whole.server.state().writes.clone();
+    let of_values = writes.iter().rposition(|it| it == "POST configmaps");
     for (number, write) in writes.iter().enumerate() {
         for fault in [Fault::KilledBefore, Fault::KilledAfter, Fault::AnswerLost, Fault::Status(500)] {
             let mut play = Play::new(SPEC);
             install(&play);
             play.server.state().fault = Some((number, fault));
-            let end = play.play_out(Story::Plain).await;
+            let mut end = play.play_out(Story::Plain).await;
+            if of_values == Some(number) && matches!(fault, Fault::Status(_)) {
+                // The run went on without them.
+                assert!(end.children.insert("configmaps/chat-modelservice".to_owned()));
+            }
             assert_eq!(end, expected, "{fault:?} at write {number}, {write}");
         }
     }

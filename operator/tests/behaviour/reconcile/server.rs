@@ -54,6 +54,8 @@ pub struct State {
     pub fault: Option<(usize, Fault)>,
     /// How creations of a plural are refused, and how often.
     pub refusal: Option<(&'static str, u16, usize)>,
+    /// The object of this name is always refused, with this code.
+    pub refused_name: Option<(&'static str, u16)>,
     /// The message of a refusal; empty: that it is not wanted.
     pub refusal_says: &'static str,
     /// Reads that fail for good: verb, plural, and the status of the answer; 200 for an answer that is no object.
@@ -198,6 +200,9 @@ impl State {
             return error(code, if says.is_empty() { "it is not wanted here" } else { says });
         }
         let name = body["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        if let Some((_, code)) = self.refused_name.filter(|(refused, _)| *refused == name) {
+            return error(code, self.refusal_says);
+        }
         if self.find(plural, &name).is_some() {
             return error(409, "AlreadyExists");
         }
