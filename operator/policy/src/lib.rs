@@ -16,7 +16,7 @@ use crds::{
 };
 use serde::Deserialize;
 
-pub use check::{Violation, called_services, check, remote_files};
+pub use check::{UNKNOWN_TARGET, Violation, called_services, check, remote_files};
 pub use pattern::Pattern;
 pub use server::Server;
 

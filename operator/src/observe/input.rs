@@ -23,7 +23,7 @@ use crate::{
     metrics::Metrics,
     plan::{
         InputError, LauncherInput, What, meta,
-        policy::{self, Limits, Violation},
+        policy::{self, Limits, UNKNOWN_TARGET, Violation},
         status,
     },
 };
@@ -32,9 +32,6 @@ use crate::{
 const SERVICES_PAGE: u32 = 500;
 /// The most Services that labels are held against: a turn has a time limit.
 const MAX_SERVICES: usize = 10_000;
-
-/// What stands in place of a Gateway's URL while a profile is checked. No load goes there.
-const NO_GATEWAY: &str = "http://gateway.invalid";
 
 /// Why there is no input.
 enum Failure {
@@ -153,10 +150,6 @@ async fn prepare(
             rendered?
         }
     };
-    if let Some(missing) = missing {
-        // What is wrong with the profile is said before anybody waits for a server.
-        return Err(Failure::Input(missing));
-    }
     let effective = EffectiveSpec::new(&run.spec, settings);
     let mut violations =
         policy::check(limits, &settings.launcher_image, &run.spec, &effective, &input.run, Some(&workload));
@@ -175,6 +168,10 @@ async fn prepare(
     }
     if !violations.is_empty() {
         return Err(input_error(Reason::PolicyDenied, Violation::message(&violations)));
+    }
+    if let Some(missing) = missing {
+        // What is wrong with the run is said before anybody waits for a server.
+        return Err(Failure::Input(missing));
     }
     input.run.finished_attempts = status::finished_attempts(run);
     input.remote_files = !policy::remote_files(&workload).is_empty();
@@ -205,8 +202,8 @@ async fn all_services(services: &Api<Service>, reader: &mut Reader) -> Result<Ve
     }
 }
 
-/// The spec with its defaults, the address of its Gateway and the report of its baseline; beside it what is missing of the Gateway, in place
-/// of whose URL then stands [`NO_GATEWAY`].
+/// The spec with its defaults, the address of its Gateway and the report of its baseline; beside it what is missing of llm-d, in place of
+/// whose URL then stands [`UNKNOWN_TARGET`].
 async fn resolve_run(
     Sources { client, runs, .. }: &Sources,
     kept: &Kept,
@@ -225,10 +222,15 @@ async fn resolve_run(
     if let Some(asked) = run.spec.target.gateway_ref.as_ref().map(Asked::as_target).or(of_stack) {
         let request = Request::get("gateways, routes and pods of", asked.name());
         let found = reader.read(What::Input, request, gateway::find(client, run, &asked)).await?;
-        let url = found.ok_or(Failure::Unread)?.unwrap_or_else(|error| {
-            missing = Some(error);
-            NO_GATEWAY.to_owned()
-        });
+        let url = match found.ok_or(Failure::Unread)? {
+            Ok(url) => url,
+            // llm-d is installed for this run, so that the rest of the run is checked before.
+            Err(error) if asked.is_of_stack() => {
+                missing = Some(error);
+                UNKNOWN_TARGET.to_owned()
+            }
+            Err(error) => return Err(Failure::Input(error)),
+        };
         resolved.endpoint = Endpoint::Url(url);
     }
     if let Some(server) = &mut resolved.server {

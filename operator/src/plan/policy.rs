@@ -6,7 +6,7 @@ use crds::wording::quoted;
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt as _;
 
-pub use ::policy::{Limits, Pattern, Policy, Violation, called_services, check, remote_files};
+pub use ::policy::{Limits, Pattern, Policy, UNKNOWN_TARGET, Violation, called_services, check, remote_files};
 
 /// A Service that only gives another host a name that `targetHosts` allows.
 pub fn alias(name: &str, service: &Service) -> Option<Violation> {

@@ -205,6 +205,30 @@ async fn the_limits_of_targets_hold_for_the_gateway_and_those_of_servers_do_not(
 }
 
 #[tokio::test]
+async fn limits_are_held_against_a_run_before_llm_d_is_installed() {
+    let metrics = SPEC.replacen("{target: {", "{target: {metrics: [{url: 'http://epp.other:9090'}], ", 1);
+    for (spec, limits, denied) in [
+        (SPEC, "maxRunSeconds: 1", Some("spec.execution.deadlines.runSeconds")),
+        (&metrics, "targetHosts: [10.0.0.7]", Some("spec.target.metrics[0], the host: is \"epp.other\"")),
+        // Only the Gateway has its address.
+        (SPEC, "targetHosts: [10.0.0.9]", None),
+    ] {
+        let mut play = Play::new(spec);
+        let policy = Policy::parse(&format!("namespaces: [{{names: [bench], limits: {{{limits}}}}}]")).unwrap();
+        let context = Arc::into_inner(context(play.client.clone())).unwrap();
+        play.context = Arc::new(context.with_policy(policy));
+        let Some(denied) = denied else {
+            assert_waits_for(&mut play, "has no such Gateway").await;
+            continue;
+        };
+        play.round(Story::Plain).await;
+        let (status, message) = (play.status(), play.ready_message());
+        assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "PolicyDenied"), "{status:#?}");
+        assert!(message.contains(denied) && !message.contains("gateway.invalid"), "{message}");
+    }
+}
+
+#[tokio::test]
 async fn a_quota_that_refuses_the_values_is_shown_with_another_way_to_them() {
     let mut play = Play::new(SPEC);
     play.server.state().refusal = Some(("configmaps", 403, 2));

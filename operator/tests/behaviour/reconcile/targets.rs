@@ -407,6 +407,9 @@ async fn a_gateway_gives_the_url_as_soon_as_all_its_parts_are_ready() {
         let status = runs.status("chat");
         assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Pending), "TargetNotFound"), "{status:#?}");
         assert!(runs.message("chat").contains(missing), "{:?} does not hold {missing:?}", runs.message("chat"));
+        // A profile is rendered for a target that is there, not every turn of the wait.
+        let metrics = runs.context.metrics.text();
+        assert!(metrics.contains("render_duration_seconds_count 0"), "{metrics}");
         mend();
     }
     runs.play_until("chat", Phase::Starting).await;

@@ -48,6 +48,11 @@ impl<'a> Asked<'a> {
         Asked { field, reference: stack.gateway(), ready_pods: Some(stack.replicas()) }
     }
 
+    /// Whether llm-d is installed for the run.
+    pub fn is_of_stack(&self) -> bool {
+        self.ready_pods.is_some()
+    }
+
     /// Its name.
     pub fn name(&self) -> &'a str {
         &self.reference.name
