@@ -191,7 +191,10 @@ fn another_route_with_the_same_hosts_and_paths_is_a_rival() {
     let (mut of_host, mut elsewhere) = (rival.clone(), rival.clone());
     of_host.spec.hostnames = vec!["llm.example.com".into()];
     elsewhere.spec.parent_refs[0].name = "other".into();
-    for other in [own.clone(), of_host, elsewhere, route("bench", "b", to_pool(prefix("/other")))] {
+    let (mut rejected, mut unseen) = (rival.clone(), rival);
+    rejected.status.parents[0].conditions[0].status = "False".into();
+    unseen.status.parents.clear();
+    for other in [own.clone(), of_host, elsewhere, rejected, unseen, route("bench", "b", to_pool(prefix("/other")))] {
         assert_eq!(alone(other.clone()), Ok(()), "{other:?}");
     }
 }

@@ -130,6 +130,8 @@ pub(in super::super) fn check_alone(
     let takes_the_same = |it: &&Route| {
         (&it.name, &it.namespace) != (&route.name, &route.namespace)
             && it.spec.parent_refs.iter().any(|parent| is_parent(parent, it, named, listener))
+            // To one that it has not accepted the Gateway gives nothing.
+            && is_accepted(it, named, listener)
             && hosts(it) == own.0
             && paths(it).iter().any(|path| own.1.contains(path))
     };
@@ -149,17 +151,29 @@ pub(in super::super) fn backend(route: &Route) -> Option<(&Rule, &BackendRef)> {
     pool.or_else(|| all().find(|(_, it)| is_server(it)))
 }
 
+/// What the controller of the Gateway says of the route.
+fn parents<'a>(
+    route: &'a Route,
+    named: &'a Named<'_>,
+    listener: &'a Listener,
+) -> impl Iterator<Item = &'a RouteParent> {
+    route.status.parents.iter().filter(move |it| is_parent(&it.parent_ref, route, named, listener))
+}
+
 /// Whether the controller of the Gateway has taken the route.
+fn is_accepted(route: &Route, named: &Named<'_>, listener: &Listener) -> bool {
+    parents(route, named, listener).any(|it| has(&it.conditions, "Accepted", "True"))
+}
+
+/// Whether the controller of the Gateway has taken the route and knows its backends.
 fn check_accepted(route: &Route, named: &Named<'_>, listener: &Listener) -> Result<(), String> {
     let name = quoted(&route.name);
-    let of_parent = |it: &&RouteParent| is_parent(&it.parent_ref, route, named, listener);
-    let parents: Vec<_> = route.status.parents.iter().filter(of_parent).collect();
-    if !parents.iter().any(|it| has(&it.conditions, "Accepted", "True")) {
+    if !is_accepted(route, named, listener) {
         return Err(format!(
             "{FIELD}: leads to HTTPRoute {name}, which its Gateway has not accepted; see the status of the route"
         ));
     }
-    if parents.iter().any(|it| has(&it.conditions, "ResolvedRefs", "False")) {
+    if parents(route, named, listener).any(|it| has(&it.conditions, "ResolvedRefs", "False")) {
         return Err(format!(
             "{FIELD}: leads to HTTPRoute {name}, whose backends cannot be resolved; see the status of the route"
         ));
