@@ -52,8 +52,8 @@ pub struct Context {
     pub namespaces: Namespaces,
     /// Schedules one of whose runs ended.
     pub schedules: Wakes,
-    /// Held by a turn that begins to use a shared server, or removes one.
-    pub shared_servers: tokio::sync::Mutex<()>,
+    /// Held by a turn while it begins to use a shared server, or removes it.
+    pub shared_servers: SharedServers,
 }
 
 impl Context {
@@ -75,7 +75,7 @@ impl Context {
             targets: Targets::default(),
             namespaces: Namespaces::default(),
             schedules: Wakes::default(),
-            shared_servers: tokio::sync::Mutex::default(),
+            shared_servers: SharedServers::default(),
         }
     }
 
@@ -92,6 +92,23 @@ impl Context {
         self.namespaces.forget(run_uid);
         self.looks.forget(run_uid);
         self.phase_times.forget(run_uid);
+    }
+}
+
+/// A lock for each shared server, by namespace and name.
+#[derive(Debug, Default)]
+pub struct SharedServers(Mutex<HashMap<(String, String), Arc<tokio::sync::Mutex<()>>>>);
+
+impl SharedServers {
+    /// Waits until no other turn begins to use this server or removes it.
+    pub async fn lock(&self, namespace: &str, server: &str) -> tokio::sync::OwnedMutexGuard<()> {
+        let lock = {
+            let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            // A lock that is held or waited for has another owner beside the map.
+            locks.retain(|_, it| Arc::strong_count(it) > 1);
+            Arc::clone(locks.entry((namespace.to_owned(), server.to_owned())).or_default())
+        };
+        lock.lock_owned().await
     }
 }
 

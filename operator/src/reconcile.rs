@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crds::{BenchmarkRun, status::Phase};
 use jiff::{Timestamp, Unit};
 use kube::{Api, ResourceExt, runtime::controller::Action};
+use tokio::sync::OwnedMutexGuard;
 use tracing::{Instrument as _, debug, warn};
 
 use crate::{
@@ -14,7 +15,11 @@ use crate::{
     error::Error,
     namespaces,
     observe::observe,
-    plan::{Observed, Plan, Turn, plan, server::retention::decides_on_shared, status::full_name},
+    plan::{
+        Observed, Plan, Turn, plan,
+        server::retention::{begins_to_share, removes_shared},
+        status::full_name,
+    },
     targets::{self, turn::Next},
     traces,
 };
@@ -110,10 +115,7 @@ enum Step {
 async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     let now = Timestamp::now().round(Unit::Second).unwrap_or_default();
     let turn = Turn { settings: &context.settings, now };
-    let _alone = match decides_on_shared(run, &context.settings, now) {
-        true => Some(context.shared_servers.lock().await),
-        false => None,
-    };
+    let _removing = lock_shared(context, run, removes_shared(run, now)).await;
     let mut observed = Box::pin(observe(context, run, now)).instrument(traces::step("observe")).await?;
     if targets::turn::ask(context, run, &mut observed, now).await? == Next::Later {
         return Ok(Step::Wait(Some(FIRST_BACKOFF)));
@@ -171,6 +173,12 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     Ok(if decided.again { Step::Again(Box::new(after)) } else { Step::Wait(decided.next_look) })
 }
 
+/// Keeps other turns from beginning to use this shared server, and from removing it.
+async fn lock_shared(context: &Context, run: &BenchmarkRun, server: Option<&str>) -> Option<OwnedMutexGuard<()>> {
+    let namespace = run.namespace().unwrap_or_default();
+    Some(context.shared_servers.lock(&namespace, server?).await)
+}
+
 /// Plans, and applies the plan.
 async fn decide(
     context: &Context,
@@ -179,6 +187,7 @@ async fn decide(
     turn: &Turn<'_>,
 ) -> (Plan, Result<Option<BenchmarkRun>, Error>) {
     let decided = traces::step("decide").in_scope(|| plan(run, observed, turn));
+    let _beginning = lock_shared(context, run, begins_to_share(run, &decided.status)).await;
     let applied = Box::pin(apply(context, run, &decided, &mut observed.config_map_uid));
     let applied = applied.instrument(traces::step("apply")).await;
     (decided, applied)
@@ -207,7 +216,8 @@ pub(crate) fn wait_after(object: &impl ResourceExt, error: &Error, context: &Con
     backoff(context.failures.add(&object.uid().unwrap_or_default())).max(asked)
 }
 
-fn backoff(failures: u32) -> Duration {
+/// The wait after this many failures in a row.
+pub(crate) fn backoff(failures: u32) -> Duration {
     FIRST_BACKOFF.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(MAX_BACKOFF)
 }
 

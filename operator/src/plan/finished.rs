@@ -97,12 +97,15 @@ pub fn keeps_jobs(run: &BenchmarkRun) -> bool {
     run.spec.cleanup.jobs.is_some() && deleted.is_none()
 }
 
-/// Completes the plan of a finished run whose retention times pass: it deletes the run, or its Jobs and its server.
+/// Completes the plan of a finished run whose retention times pass: it deletes the run, or its Jobs and its server. A run that still has to
+/// remove a shared server stays until that is done: the server has no owner, and would keep its GPUs.
 pub(super) fn clean_up(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed, now: Timestamp) {
     let Some(finished) = plan.status.completion_time else { return };
     let left = |retention| left(&plan.status, retention, finished, now);
     let run_left = run_cleanup(&run.spec).map(left);
-    if run_left == Some(None) {
+    let run_is_due = run_left == Some(None);
+    let keeps_shared = retention::is_shared(run) && retention::keeps_server(run);
+    if run_is_due && !keeps_shared {
         plan.delete_run = true;
         return;
     }
@@ -115,6 +118,10 @@ pub(super) fn clean_up(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed,
         Some(retention) => self::left(&plan.status, retention, finished, now),
         None => None,
     };
+    if run_is_due && plan.status.server.as_ref().is_some_and(|it| it.gone_time.or(it.left_time).is_some()) {
+        plan.delete_run = true;
+        return;
+    }
     plan.next_look = run_left.flatten().into_iter().chain(jobs_left).chain(server_left).min();
 }
 

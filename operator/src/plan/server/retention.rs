@@ -3,18 +3,22 @@
 use std::time::Duration;
 
 use crds::{
-    BenchmarkRun, Settings,
+    BenchmarkRun, BenchmarkRunStatus,
     benchmark_run::Lifecycle,
-    resolve::{ServerNames, managed_server, server_cleanup},
+    resolve::{managed_server, server_cleanup},
 };
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
-use super::StopServer;
-use crate::plan::{Observed, Plan, Presence, What, finished::left, meta};
+use super::{StopServer, failure::bounded};
+use crate::plan::{Observed, Plan, Presence, What, decision::seconds_since, finished::left};
 
 /// The next look while a server goes. A watch reports the end of its pods.
 const SERVER_GOES: Duration = Duration::from_secs(60);
+/// How long a removal may take before the status says what is left. From then on looks become rarer, up to [`LATER`].
+const LATE_SECONDS: u32 = 300;
+/// The start of the failure of a server that is not removed.
+const NOT_REMOVED: &str = "the server is not removed";
 /// The next look while another run uses a shared server, or where it cannot be read.
 const LATER: Duration = Duration::from_secs(3_600);
 
@@ -24,10 +28,10 @@ pub enum OtherUse {
     /// No other run has used it, or only runs that finished before.
     #[default]
     None,
-    /// A run has used it that finished later, and decides.
-    Later,
     /// A run uses it that has not finished.
     Now,
+    /// A run has used it that finished later, and decides. This outranks [`OtherUse::Now`]: only the run that finished last keeps looking.
+    Later,
 }
 
 impl OtherUse {
@@ -64,16 +68,19 @@ pub fn is_shared(run: &BenchmarkRun) -> bool {
     managed_server(&run.spec).is_some_and(|it| it.lifecycle == Some(Lifecycle::Reuse))
 }
 
-/// Whether no other run may decide on shared servers while this one does. A run that begins to use one notes it in its status before it looks
-/// at it, and a run that removes one looks at these notes before. If neither happens within the other, a server that is used is never
-/// removed.
-pub fn decides_on_shared(run: &BenchmarkRun, settings: &Settings, now: Timestamp) -> bool {
-    let Some(server) = managed_server(&run.spec).filter(|_| is_shared(run)) else { return false };
-    if run.is_finished() {
-        return server_is_due(run, now);
-    }
-    let noted = run.status.as_ref().and_then(|it| it.server.as_ref());
-    noted.is_none_or(|it| it.name != ServerNames::new(&meta::identity(run, 1), server, settings).server)
+/// The shared server that a finished run may remove in this turn. From before it looks for runs that use the server until the server is
+/// deleted, no run may begin to use it: see [`begins_to_share`].
+pub fn removes_shared(run: &BenchmarkRun, now: Timestamp) -> Option<&str> {
+    let server = run.status.as_ref()?.server.as_ref()?;
+    (is_shared(run) && server_is_due(run, now)).then_some(&server.name)
+}
+
+/// The shared server that a run begins to use with this new status. A run notes the server in its status before it looks at it. So it either
+/// is seen by the run that would remove the server, or finds what that run has left.
+pub fn begins_to_share<'a>(run: &BenchmarkRun, after: &'a BenchmarkRunStatus) -> Option<&'a str> {
+    let noted = after.server.as_ref().filter(|it| is_shared(run) && it.gone_time.is_none())?;
+    let before = run.status.as_ref().and_then(|it| it.server.as_ref()).filter(|it| it.gone_time.is_none());
+    before.is_none_or(|it| it.name != noted.name).then_some(&noted.name)
 }
 
 /// Removes the server of a finished run, or notes that it is gone. Returns when to look again.
@@ -84,8 +91,11 @@ pub(in crate::plan) fn remove(
     now: Timestamp,
 ) -> Option<Duration> {
     let server = plan.status.server.as_mut()?;
-    let unread = observed.unread.iter().any(|it| it.what == What::Server);
-    if unread || observed.server.deployment == Presence::Unknown {
+    let unread = observed.unread.iter().find(|it| it.what == What::Server);
+    if unread.is_some() || observed.server.deployment == Presence::Unknown {
+        if let Some(unread) = unread.filter(|it| !it.passing) {
+            server.last_failure = bounded(&format!("{NOT_REMOVED}: {}", unread.message));
+        }
         return Some(LATER);
     }
     if is_shared(run) {
@@ -98,12 +108,22 @@ pub(in crate::plan) fn remove(
             }
         }
     }
-    if observed.server.left(&server.name).is_empty() {
+    let left = observed.server.left(&server.name);
+    if left.is_empty() {
+        if server.last_failure.starts_with(NOT_REMOVED) {
+            server.last_failure.clear();
+        }
         server.gone_time = Some(now);
         server.ready_replicas = 0;
         return None;
     }
-    server.stop_time.get_or_insert(now);
+    let since = seconds_since(*server.stop_time.get_or_insert(now), now);
+    if since > LATE_SECONDS {
+        server.last_failure = bounded(&format!(
+            "{NOT_REMOVED}: {} is left; see whether the operator may delete it (the chart's managedServers.enabled), whether a finalizer holds it, and whether its node is lost",
+            left.join(", ")
+        ));
+    }
     plan.stop_server = StopServer::of(&server.name, &observed.server);
-    Some(SERVER_GOES)
+    Some(Duration::from_secs(since.into()).clamp(SERVER_GOES, LATER))
 }

@@ -1,10 +1,11 @@
 //! Servers that outlive their run: removed after their time, never under a run that uses them, and with a run that leaves its children.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use crds::status::Phase;
+use crds::{BenchmarkRun, status::Phase};
 use operator::reconcile::reconcile;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::{
     Play,
@@ -38,6 +39,17 @@ async fn turns(play: &mut Play) {
     for _ in 0..TURNS {
         play.round(Story::Plain).await;
     }
+}
+
+async fn until(holds: impl Fn() -> bool) {
+    // A turn renders on another thread.
+    for _ in 0..10_000 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("it has not come to that");
 }
 
 /// Another run that notes the server of this one.
@@ -115,24 +127,46 @@ async fn a_shared_server_is_removed_when_no_run_uses_it_and_left_to_one_that_fin
 }
 
 #[tokio::test]
+async fn a_run_that_is_deleted_after_its_time_removes_the_shared_server_before() {
+    let mut play = Play::new(&SHARED.replace("cleanup: {", "cleanup: {run: {afterSuccessSeconds: 50}, "));
+    play.play_out(Story::Plain).await;
+    play.pass_time(60);
+    turns(&mut play).await;
+    assert_eq!((play.cached().is_some(), servers(&play).len()), (true, 3), "{:?}", servers(&play));
+    play.pass_time(50);
+    turns(&mut play).await;
+    assert_eq!((play.cached().is_some(), servers(&play)), (false, Vec::new()));
+}
+
+#[tokio::test]
 async fn a_run_that_takes_a_shared_server_just_when_it_would_be_removed_keeps_it() {
     let mut play = Play::new(SHARED);
     play.play_out(Story::Plain).await;
     play.pass_time(101);
-    // The turn of another run is about to note the server.
-    let context = Arc::clone(&play.context);
-    let noting = context.shared_servers.lock().await;
+    let mut other = serde_json::to_value(run(SHARED)).unwrap();
+    (other["metadata"]["name"], other["metadata"]["uid"]) = (json!("other"), json!("another"));
+    let other_run: BenchmarkRun = serde_json::from_value(other.clone()).unwrap();
+    let hold = Arc::new(Notify::new());
+    {
+        let mut state = play.server.state();
+        state.put("benchmarkruns", "other", other);
+        state.held_note = Some(("other", Arc::clone(&hold)));
+    }
+    let begins = tokio::spawn(reconcile(Arc::new(other_run), Arc::clone(&play.context)));
+    // It has decided to use the server, and its note is on its way.
+    until(|| play.server.state().held_note.is_none()).await;
     let due = Arc::new(play.cached().unwrap());
     let removal = tokio::spawn(reconcile(due, Arc::clone(&play.context)));
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
-    assert!(!removal.is_finished() && deployment_deletions(&play) == 0);
-    let other = other_run(&play, "Preparing", &Value::Null);
-    play.server.state().put("benchmarkruns", "other", other);
-    drop(noting);
+    assert!(!removal.is_finished() && !begins.is_finished() && deployment_deletions(&play) == 0);
+    hold.notify_one();
+    begins.await.unwrap().unwrap();
     removal.await.unwrap().unwrap();
     assert_eq!((deployment_deletions(&play), servers(&play).len()), (0, 3));
+    let noted = play.server.state().find("benchmarkruns", "other").unwrap()["status"]["server"]["name"].clone();
+    assert_eq!(noted, play.status().server.unwrap().name);
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use http_body_util::{BodyExt as _, Full};
 use jiff::Timestamp;
 use kube::{Client, client::Body};
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 
 /// What happens to a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub struct State {
     pub refusal_says: &'static str,
     /// Reads that fail for good: verb, plural, and the status of the answer; 200 for an answer that is no object.
     pub unreadable: Option<(&'static str, &'static str, u16)>,
+    /// A run whose status patch that notes a server waits for this.
+    pub held_note: Option<(&'static str, Arc<Notify>)>,
     /// Number of reads.
     pub reads: usize,
     /// The Job controller is refused its pods.
@@ -96,6 +98,10 @@ impl Server {
                 let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
                 let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
                 let query = parts.uri.query().unwrap_or_default();
+                let held = server.state().take_hold(&parts.method, parts.uri.path(), &body);
+                if let Some(held) = held {
+                    held.notified().await;
+                }
                 server.state().answer(&parts.method, parts.uri.path(), query, body)
             }
         });
@@ -104,6 +110,13 @@ impl Server {
 }
 
 impl State {
+    fn take_hold(&mut self, method: &Method, path: &str, body: &Value) -> Option<Arc<Notify>> {
+        let (_, plural, name, part) = parts(path);
+        let notes = *method == Method::PATCH && (plural, part) == ("benchmarkruns", "status");
+        let notes = notes && !body["status"]["server"].is_null();
+        self.held_note.take_if(|(held, _)| notes && *held == name).map(|(_, held)| held)
+    }
+
     /// Answers one request.
     ///
     /// # Errors

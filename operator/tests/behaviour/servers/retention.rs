@@ -1,6 +1,9 @@
 //! When the server of a finished run is removed: `cleanup.server`.
 
-use operator::plan::{Unread, What, server::retention::OtherUse};
+use operator::plan::{
+    Unread, What,
+    server::retention::{OtherUse, begins_to_share, removes_shared},
+};
 
 use super::*;
 
@@ -68,6 +71,25 @@ fn a_server_that_cannot_be_read_is_neither_removed_nor_gone() {
     let server_state = ServerState { deployment: Presence::Unknown, ..ServerState::default() };
     let made = decide(&run, &Observed { unread: vec![unread], ..with(server_state) }, 700);
     assert_eq!((made.stop_server.clone(), server(&made).gone_time, next_look(&made)), (None, None, Some(3_600)));
+    assert_eq!(server(&made).last_failure, "the server is not removed: the operator cannot get deployments");
+}
+
+#[test]
+fn a_server_that_does_not_go_is_looked_at_ever_less_often_and_the_status_says_what_is_left() {
+    let mut run = finished(KEPT);
+    let stays = with(exists(vec![ready("s-a")]));
+    for (seconds, next, is_late) in
+        [(700, 60, false), (730, 60, false), (1_000, 300, false), (1_001, 301, true), (90_000, 3_600, true)]
+    {
+        let made = decide(&run, &stays, seconds);
+        assert_eq!((made.stop_server.is_some(), next_look(&made)), (true, Some(next)), "{seconds}");
+        let failure = server(&made).last_failure.clone();
+        assert_eq!(!failure.is_empty(), is_late, "{seconds}: {failure}");
+        assert!(!is_late || failure.contains(&format!("Deployment {NAME}")) && failure.contains("managedServers"));
+        run = after(&run, &made);
+    }
+    let made = decide(&run, &with(ServerState::default()), 90_060);
+    assert_eq!((server(&made).gone_time, server(&made).last_failure.as_str()), (Some(at(90_060)), ""));
 }
 
 #[test]
@@ -81,6 +103,63 @@ fn a_shared_server_is_removed_by_the_run_that_finished_last_when_none_uses_it() 
     assert_eq!(decide(&after(&run, &made), &used(OtherUse::None), 800).stop_server, None, "it has left it");
     let made = decide(&run, &used(OtherUse::None), 700);
     assert!(made.stop_server.is_some() && server(&made).stop_time == Some(at(700)));
+}
+
+#[test]
+fn a_run_whose_time_has_passed_stays_until_its_shared_server_is_gone_or_left_to_another_run() {
+    let both = |spec: &str| spec.replace("cleanup: {", "cleanup: {run: {afterSuccessSeconds: 50}, ");
+    let used = |other_use| Observed { other_use, ..with(exists(vec![ready("s-a")])) };
+    let run = finished(&both(SHARED));
+    let made = decide(&run, &Observed::default(), 660);
+    assert_eq!((made.delete_run, next_look(&made)), (false, Some(40)), "the server is not due");
+    let made = decide(&run, &used(OtherUse::Now), 700);
+    assert_eq!((made.delete_run, made.stop_server.is_some(), next_look(&made)), (false, false, Some(3_600)));
+    let made = decide(&run, &used(OtherUse::None), 700);
+    assert_eq!((made.delete_run, made.stop_server.is_some(), next_look(&made)), (false, true, Some(60)));
+    assert!(decide(&after(&run, &made), &with(ServerState::default()), 730).delete_run, "it is gone");
+    assert!(decide(&run, &used(OtherUse::Later), 700).delete_run, "another run decides");
+    // A server of its own goes with the run.
+    assert!(decide(&finished(&both(KEPT)), &Observed::default(), 660).delete_run);
+    // Without cleanup.server a shared server stays.
+    let run = finished(&both(SHARED).replace(", server: {afterSuccessSeconds: 100}", ""));
+    assert!(decide(&run, &Observed::default(), 660).delete_run);
+}
+
+#[test]
+fn a_run_that_finished_later_decides_although_another_one_uses_the_server() {
+    let found = [OtherUse::Now, OtherUse::Later, OtherUse::None];
+    assert_eq!(found.into_iter().max(), Some(OtherUse::Later), "the others need not look again");
+    assert_eq!([OtherUse::Now, OtherUse::None].into_iter().max(), Some(OtherUse::Now));
+}
+
+#[test]
+fn only_the_turn_that_notes_a_shared_server_or_may_remove_it_excludes_others() {
+    let server = |run: &BenchmarkRun| run.status.as_ref().unwrap().server.clone().unwrap();
+    // It waits for its turn, begins, has begun, begins with another one.
+    for (spec, noted, then, expected) in [
+        (SHARED, None, None, false),
+        (SHARED, None, Some("s"), true),
+        (SHARED, Some("s"), Some("s"), false),
+        (SHARED, Some("s"), Some("t"), true),
+        (SHARED, Some("s"), None, false),
+        (KEPT, None, Some("s"), false),
+    ] {
+        let mut run = preparing(spec);
+        let named = |name: Option<&str>| name.map(|it| ServerStatus { name: it.into(), ..server(&preparing(spec)) });
+        run.status.as_mut().unwrap().server = named(noted);
+        let after = crds::BenchmarkRunStatus { server: named(then), ..run.status.clone().unwrap() };
+        let begins = begins_to_share(&run, &after);
+        assert_eq!(begins, then.filter(|_| expected), "{spec} {noted:?} {then:?}");
+        assert_eq!(removes_shared(&run, at(9_000)), None);
+    }
+    let run = finished(SHARED);
+    let name = server(&run).name;
+    assert_eq!((removes_shared(&run, at(699)), removes_shared(&run, at(700))), (None, Some(name.as_str())));
+    assert_eq!(begins_to_share(&run, run.status.as_ref().unwrap()), None);
+    assert_eq!(removes_shared(&finished(KEPT), at(9_000)), None);
+    let mut left = run;
+    left.status.as_mut().unwrap().server.as_mut().unwrap().left_time = Some(at(700));
+    assert_eq!(removes_shared(&left, at(9_000)), None);
 }
 
 #[test]
