@@ -294,7 +294,13 @@ pub async fn stop_deleted(context: &Context, run: &BenchmarkRun) -> Result<(), E
     if run.is_finished() {
         return Ok(());
     }
-    stop_deleted_server(context, run).await?;
+    // The load must end although the server cannot.
+    let server = stop_deleted_server(context, run).await;
+    let job = stop_deleted_job(context, run).await;
+    server.and(job)
+}
+
+async fn stop_deleted_job(context: &Context, run: &BenchmarkRun) -> Result<(), Error> {
     let Some(attempt) = run.status.as_ref().and_then(|it| it.attempts.last()) else { return Ok(()) };
     let namespace = run.namespace().unwrap_or_default();
     let jobs: Api<Job> = Api::namespaced(context.client.clone(), &namespace);

@@ -39,7 +39,7 @@ use crate::{
     ended_pods::EndedPods,
     error::Error,
     plan::{meta, status::full_name},
-    reconcile::{TURN_LIMIT, on_error, reconcile},
+    reconcile::{TURN_LIMIT, backoff, on_error, reconcile},
     traces, unreadable,
 };
 
@@ -47,6 +47,8 @@ use crate::{
 const CONCURRENCY: u16 = 0;
 /// Changes of one run within this time start one turn.
 const DEBOUNCE: Duration = Duration::from_millis(200);
+/// How often the operator tries to end the server of a run that is gone: with the waits of failed turns, for about an hour.
+const END_SERVER_TRIES: u32 = 20;
 
 /// The cache of a watch on runs.
 #[derive(Clone)]
@@ -67,9 +69,9 @@ impl Runs {
         self.store.state().iter().filter_map(|it| it.uid()).collect()
     }
 
-    /// The generation of each run, by UID.
-    fn generations(&self) -> HashMap<String, Option<i64>> {
-        self.store.state().iter().filter_map(|it| Some((it.uid()?, it.meta().generation))).collect()
+    /// Each run, by UID.
+    fn by_uid(&self) -> HashMap<String, Arc<CachedRun>> {
+        self.store.state().into_iter().filter_map(|it| Some((it.uid()?, it))).collect()
     }
 
     /// The phase and the outcome of each run.
@@ -210,7 +212,7 @@ struct Intake {
     writer: Writer<CachedRun>,
     runs: Runs,
     /// What the cache held when the list of all runs began, while that list is read.
-    before: HashMap<String, Option<i64>>,
+    before: HashMap<String, Arc<CachedRun>>,
 }
 
 impl Intake {
@@ -226,15 +228,11 @@ impl Intake {
             Event::Apply(run) if changed => self.runs.known(run).into_iter().collect(),
             Event::Apply(_) | Event::InitApply(_) => Vec::new(),
             Event::Delete(run) => {
-                self.context.forget(&run.uid().unwrap_or_default());
-                let run = run.run().filter(|it| !it.is_finished());
-                if let Some(run) = run.filter(|it| it.status.as_ref().is_some_and(|it| it.server.is_some())) {
-                    tokio::spawn(end_server(Arc::clone(&self.context), run));
-                }
+                self.gone(run);
                 Vec::new()
             }
             Event::Init => {
-                self.before = self.runs.generations();
+                self.before = self.runs.by_uid();
                 Vec::new()
             }
             Event::InitDone => self.listed(),
@@ -248,24 +246,44 @@ impl Intake {
         self.context.targets.retain(self.namespace.as_deref(), &now_known, Timestamp::now());
         self.context.namespaces.retain(self.namespace.as_deref(), &now_known);
         // The watch reports no event for runs that were deleted while it was interrupted.
-        before.keys().filter(|it| !now_known.contains(*it)).for_each(|it| self.context.forget(it));
+        before.iter().filter(|(uid, _)| !now_known.contains(*uid)).for_each(|(_, run)| self.gone(run));
         if !self.runs.filled.swap(true, Ordering::AcqRel) {
             self.context.targets.filled();
             info!(namespace = self.namespace.as_deref().unwrap_or("all"), "the cache of runs is filled");
         }
         let mut runs = self.runs.store.state();
-        runs.retain(|it| before.get(&it.uid().unwrap_or_default()) != Some(&it.meta().generation));
+        let is_as_before = |run: &CachedRun| {
+            let before = before.get(&run.uid().unwrap_or_default());
+            before.is_some_and(|it| it.meta().generation == run.meta().generation)
+        };
+        runs.retain(|it| !is_as_before(it));
         runs
+    }
+
+    /// A run was deleted.
+    fn gone(&self, run: &CachedRun) {
+        self.context.forget(&run.uid().unwrap_or_default());
+        let run = run.run().filter(|it| !it.is_finished());
+        if let Some(run) = run.filter(|it| it.status.as_ref().is_some_and(|it| it.server.is_some())) {
+            tokio::spawn(end_server(Arc::clone(&self.context), run));
+        }
     }
 }
 
 /// Ends the server of a run that is gone. The run may have had no turn since it was deleted, and with `--cascade=orphan` nothing else
 /// ends the server.
 async fn end_server(context: Arc<Context>, run: BenchmarkRun) {
-    let _place = context.turns.enter(place(&run.metadata).0).await;
-    let done = tokio::time::timeout(TURN_LIMIT, stop_deleted(&context, &run)).await;
-    if let Err(error) = done.unwrap_or(Err(Error::Timeout(TURN_LIMIT))) {
-        warn!(run = %full_name(&run), %error, "the server of a deleted run may be left, and have its GPUs");
+    for failures in 1..=END_SERVER_TRIES {
+        let place = context.turns.enter(place(&run.metadata).0).await;
+        let done = tokio::time::timeout(TURN_LIMIT, stop_deleted(&context, &run)).await;
+        drop(place);
+        let Err(error) = done.unwrap_or(Err(Error::Timeout(TURN_LIMIT))) else { return };
+        if failures == END_SERVER_TRIES {
+            warn!(run = %full_name(&run), %error, "the server of a deleted run may be left, and have its GPUs; delete the Deployments and Services with the label benchwright.dev/run");
+            return;
+        }
+        debug!(run = %full_name(&run), %error, "the server of a deleted run could not be ended, which is tried again");
+        tokio::time::sleep(backoff(failures)).await;
     }
 }
 

@@ -14,9 +14,13 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Answer, failure, list, operator, response, run};
 
-/// The first list has three runs. Its watch has expired, and the next one reports that all of them are gone.
+/// The first list has three runs. Its watch reports that all of them are gone, or has expired, and the next list is empty.
 #[derive(Default)]
 struct Server {
+    expires: bool,
+    /// How many reads of the Deployment fail.
+    failures: AtomicUsize,
+    lists: AtomicUsize,
     watches: AtomicUsize,
     /// Objects that were deleted.
     deleted: Mutex<Vec<String>>,
@@ -47,8 +51,15 @@ impl Server {
                 if self.watches.fetch_add(1, Ordering::Relaxed) > 0 {
                     return std::future::pending().await;
                 }
+                if self.expires {
+                    let status = json!({"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"});
+                    return lines(&(json!({"type": "ERROR", "object": status}).to_string() + "\n"));
+                }
                 let gone = |run: Value| json!({"type": "DELETED", "object": run}).to_string() + "\n";
                 lines(&runs().map(gone).concat())
+            }
+            "benchmarkruns" if self.expires && self.lists.fetch_add(1, Ordering::Relaxed) > 0 => {
+                response(200, &list(&[], 4))
             }
             "benchmarkruns" => response(200, &list(&runs(), 3)),
             "jobs" | "pods" if query.contains("watch=true") => std::future::pending().await,
@@ -61,6 +72,10 @@ impl Server {
             "jobs" | "pods" => response(200, &list(&[], 1)),
             // `--cascade=orphan` has taken the owner away.
             "own-server" => {
+                let less = |it: usize| it.checked_sub(1);
+                if self.failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
+                    return failure(500);
+                }
                 let metadata = json!({"name": last, "namespace": "bench", "uid": "d", "labels": labels("uid-own")});
                 response(200, &json!({"metadata": metadata}))
             }
@@ -80,14 +95,28 @@ fn lines(text: &str) -> Answer {
     http::Response::new(Full::new(Bytes::from(text.to_owned())).boxed_unsync())
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_server_of_a_run_that_is_gone_is_ended_and_one_that_runs_share_is_not() {
-    let server = Arc::<Server>::default();
+async fn assert_servers_ended(server: Server) {
+    let server = Arc::new(server);
     let service = Arc::clone(&server);
     let (_context, _runs) = operator(move |request| Arc::clone(&service).answer(request));
-    tokio::time::sleep(Duration::from_secs(30)).await;
+    tokio::time::sleep(Duration::from_secs(120)).await;
     let mut deleted = server.deleted.lock().unwrap_or_else(PoisonError::into_inner).clone();
     deleted.sort();
     deleted.dedup();
     assert_eq!(deleted, ["own-pods", "own-server"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_server_of_a_run_that_is_gone_is_ended_and_one_that_runs_share_is_not() {
+    assert_servers_ended(Server::default()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_server_of_a_run_that_went_while_there_was_no_watch_is_ended() {
+    assert_servers_ended(Server { expires: true, ..Server::default() }).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_could_not_be_ended_is_ended_later() {
+    assert_servers_ended(Server { failures: AtomicUsize::new(4), ..Server::default() }).await;
 }
