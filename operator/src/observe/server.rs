@@ -1,27 +1,33 @@
 //! [I/O] What exists of the server of a run: its Deployment, its Services and its pods.
 
 use crds::{
-    BenchmarkRun, BenchmarkRunStatus,
+    BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus,
     resolve::{ServerNames, managed_server},
 };
 use k8s_openapi::api::{
     apps::v1::Deployment,
     core::v1::{ContainerStateTerminated, ContainerStatus, Pod, Service},
 };
-use kube::{Api, ResourceExt as _, api::ListParams};
+use kube::{
+    Api, ResourceExt as _,
+    api::{ApiResource, DynamicObject, ListParams},
+};
+use serde_json::Value;
+use tracing::info;
 
 use super::{
     pod_state_of,
     reader::{Reader, Request},
 };
 use crate::{
-    cached_run::{Guarded, PAGE},
+    cached_run::PAGE,
     context::Context,
     ended_pods,
     error::Error,
     plan::{
         Ended, Presence, What, meta,
         server::{ServerPod, ServerState, objects::CONTAINER, retention::OtherUse, wrapper},
+        status::full_name,
     },
 };
 
@@ -66,7 +72,7 @@ pub(super) async fn observe(
 }
 
 /// What other runs have to do with the shared server of a run. The list is not that of a cache, so that no run is missing which has noted the
-/// server.
+/// server. Of the runs only the status is read: a newer release may have written a spec that this one cannot read.
 pub(super) async fn other_use(
     context: &Context,
     run: &BenchmarkRun,
@@ -74,24 +80,55 @@ pub(super) async fn other_use(
     reader: &mut Reader,
 ) -> Result<OtherUse, Error> {
     let Some(server) = &status.server else { return Ok(OtherUse::None) };
-    let runs: Api<Guarded> = Api::namespaced(context.client.clone(), &run.namespace().unwrap_or_default());
+    let resource = ApiResource::erase::<BenchmarkRun>(&());
+    let runs: Api<DynamicObject> =
+        Api::namespaced_with(context.client.clone(), &run.namespace().unwrap_or_default(), &resource);
     let request = Request { verb: "list", resource: "benchmarkruns", name: String::new() };
     let all = async {
-        let mut found = OtherUse::None;
+        let (mut found, mut by) = (OtherUse::None, String::new());
         let mut params = ListParams::default().limit(PAGE);
         loop {
             let page = runs.list(&params).await?;
             for other in page.items {
-                // A run that this release cannot read may use it.
-                found = found.max(other.0.map_or(OtherUse::Now, |it| OtherUse::of(run, &server.name, &it)));
+                let name = other.name_any();
+                let other_use = use_of(run, &server.name, other);
+                if other_use > found {
+                    (found, by) = (other_use, name);
+                }
             }
             match page.metadata.continue_.filter(|it| !it.is_empty()) {
                 Some(token) => params = params.continue_token(&token),
-                None => return Ok(found),
+                None => return Ok((found, by)),
             }
         }
     };
-    Ok(reader.read(What::Server, request, all).await?.unwrap_or(OtherUse::Now))
+    let Some((found, by)) = reader.read(What::Server, request, all).await? else { return Ok(OtherUse::Now) };
+    match found {
+        OtherUse::None => {}
+        OtherUse::Now => {
+            info!(run = %full_name(run), server = server.name, %by, "a shared server stays: a run uses it")
+        }
+        OtherUse::Later => {
+            info!(run = %full_name(run), server = server.name, %by, "a shared server is left to a run that finished later")
+        }
+    }
+    Ok(found)
+}
+
+/// What one other run has to do with the server of this name. Without a status that can be read it uses the server that it has noted.
+fn use_of(run: &BenchmarkRun, name: &str, mut other: DynamicObject) -> OtherUse {
+    let status = other.data.get_mut("status").map(Value::take).unwrap_or_default();
+    let server = &status["server"];
+    if server["name"] != name || !server["goneTime"].is_null() {
+        return OtherUse::None;
+    }
+    match serde_json::from_value(status) {
+        Ok(status) => {
+            let (metadata, spec) = (other.metadata, BenchmarkRunSpec::default());
+            OtherUse::of(run, name, &BenchmarkRun { metadata, spec, status: Some(status) })
+        }
+        Err(_) => OtherUse::Now,
+    }
 }
 
 fn take_deployment(run: &BenchmarkRun, names: &ServerNames, deployment: &Deployment, state: &mut ServerState) {
@@ -171,7 +208,7 @@ fn how(terminated: &ContainerStateTerminated, disrupted: Option<String>) -> Ende
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -216,6 +253,40 @@ mod tests {
         assert_eq!(full.ended.map(|it| (it.exit_code, it.message)), Some((10, "no space".into())));
         let done = pod_with(&json!({"terminated": {"exitCode": 0, "reason": "Completed"}}));
         assert_eq!((done.ended, done.state.waiting), (None, Some(("PodInitializing".into(), String::new()))));
+    }
+
+    #[test]
+    fn a_run_that_cannot_be_read_uses_the_server_that_its_status_names_until_it_has_finished() {
+        let run = |name: &str, spec: &Value, status: &Value| {
+            json!({
+                "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun", "spec": spec, "status": status,
+                "metadata": {"name": name, "namespace": "bench", "uid": name},
+            })
+        };
+        let server = json!({"name": "s", "replicas": 1, "startTime": "2026-01-02T03:04:05Z"});
+        let finished = |server: &Value, time: &str| json!({"observedGeneration": 1, "phase": "Succeeded", "outcome": "Passed", "completionTime": time, "server": server});
+        let spec = json!({"target": {"simulator": {}}});
+        let this = run("this", &spec, &finished(&server, "2026-01-02T04:00:00Z"));
+        let this: BenchmarkRun = serde_json::from_value(this).unwrap();
+        let newer = json!({"target": {}, "harness": "harness-of-tomorrow"});
+        let other = |status: Value| {
+            let other = run("other", &newer, &status);
+            assert!(serde_json::from_value::<BenchmarkRun>(other.clone()).is_err());
+            use_of(&this, "s", serde_json::from_value(other).unwrap())
+        };
+        let with_server =
+            |server: &Value, phase: &str| json!({"observedGeneration": 1, "phase": phase, "server": server});
+        let mut another = server.clone();
+        another["name"] = json!("t");
+        let mut gone = server.clone();
+        gone["goneTime"] = json!("2026-01-02T03:05:00Z");
+        assert_eq!(other(Value::Null), OtherUse::None);
+        assert_eq!(other(with_server(&another, "Running")), OtherUse::None);
+        assert_eq!(other(with_server(&gone, "Running")), OtherUse::None);
+        assert_eq!(other(with_server(&server, "Running")), OtherUse::Now);
+        assert_eq!(other(with_server(&server, "PhaseOfTomorrow")), OtherUse::Now);
+        assert_eq!(other(finished(&server, "2026-01-02T03:59:59Z")), OtherUse::None);
+        assert_eq!(other(finished(&server, "2026-01-02T04:00:01Z")), OtherUse::Later);
     }
 
     #[test]

@@ -252,7 +252,12 @@ impl Decision<'_> {
                 }
                 plan
             }
-            Some(Phase::Suspended) if !view.shared => {
+            // It uses a shared server no more, which may be removed now.
+            Some(Phase::Suspended) if view.shared => {
+                plan.status.server = None;
+                plan
+            }
+            Some(Phase::Suspended) => {
                 if is_left {
                     plan.stop_server = StopServer::of(&view.status.name, view.state);
                     plan.next_look = Some(SOON);

@@ -460,6 +460,16 @@ fn a_suspended_run_has_no_server_and_starts_one_again() {
 }
 
 #[test]
+fn a_suspended_run_uses_a_shared_server_no_more() {
+    let mut run = with_ready_server(REUSE, Phase::Suspended);
+    run.spec.suspend = true;
+    let status = run.status.as_mut().unwrap();
+    (status.attempts[0].end_time, status.attempts[0].reason) = (Some(at(90)), Reason::Suspended.into());
+    let made = decide(&run, &before_launcher(&run, exists(vec![ready("s-a")])), 100);
+    assert_eq!((made.stop_server, made.status.server, made.status.phase), (None, None, Some(Phase::Suspended)));
+}
+
+#[test]
 fn a_server_that_cannot_be_read_is_waited_for_and_not_for_ever() {
     let run = preparing(ONE);
     let observed = |passing| {
