@@ -15,6 +15,9 @@ pub const MAX_LINE: usize = 64 << 10;
 pub const START_KEPT: u64 = 48 << 20;
 /// Bytes of the end that are kept where the log is longer than that. They are in memory until the process has ended.
 pub const END_KEPT: usize = 4 << 20;
+/// Bytes of the last word of a cut line that are dropped with its rest. A longer word that begins as a token is known as one by what is
+/// left of it.
+const CUT_WORD: usize = 4 << 10;
 /// Lines that a message repeats.
 const LAST_LINES: usize = 20;
 /// Characters of each of these.
@@ -111,7 +114,13 @@ impl Log {
     }
 
     fn end_line(&mut self, stream: Stream, terminator: u8) {
-        let Open { line, left_out } = std::mem::take(&mut self.open[stream as usize]);
+        let Open { mut line, mut left_out } = std::mem::take(&mut self.open[stream as usize]);
+        if left_out > 0 {
+            // A part of a secret does not look like one.
+            let word = line.iter().rev().take(CUT_WORD).take_while(|it| !it.is_ascii_whitespace()).count();
+            line.truncate(line.len() - word);
+            left_out += word as u64;
+        }
         let text = String::from_utf8_lossy(&line);
         let clean = redact(&text);
         self.told.redacted_lines += u64::from(clean != text);
@@ -246,7 +255,7 @@ mod tests {
         let parts = std::iter::repeat_n(part, 1024).chain([b"\nafter\n".to_vec()]);
         let (written, end, words) = log(parts);
         let text = String::from_utf8(written).unwrap();
-        let left_out = (1_u64 << 30) - MAX_LINE as u64;
+        let left_out = (1_u64 << 30) - (MAX_LINE - CUT_WORD) as u64;
         assert!(
             text.ends_with(&format!(" [{left_out} bytes of this line left out]\nafter\n")),
             "{}",
@@ -301,6 +310,29 @@ mod tests {
         let (written, end, words) = log([format!("a {secret}\nb\nopen {secret}").into_bytes()]);
         assert!(!String::from_utf8(written).unwrap().contains(secret) && !words.concat().contains(secret), "{words:?}");
         assert_eq!(end.redacted_lines, 2);
+    }
+
+    #[test]
+    fn a_secret_at_the_bound_of_a_line_is_not_cut_into_something_that_looks_like_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("0.log");
+        for (secret, shown) in [
+            ("hf_abcdefghijklmnopqrstuv", ""),
+            ("http://me:pw12word@host.example", ""),
+            ("password=\"first second\"", "password=\"<redacted>"),
+        ] {
+            let line = format!("words before {secret} words behind\n");
+            for bound in 14..13 + secret.len() {
+                let mut log = Log::within(Bounds { line: bound, start: 1000, end: 300 }, &path).unwrap();
+                log.push(Stream::Out, line.as_bytes());
+                let end = log.close();
+                let text = fs::read_to_string(&path).unwrap();
+                let (kept, _) = text.split_once(" [").unwrap();
+                let kept = kept.strip_prefix("words before ").unwrap();
+                assert!(kept.is_empty() || kept == shown, "{bound}: {kept}");
+                assert!(text.ends_with(&format!(" [{} bytes of this line left out]\n", end.bytes_left_out)), "{text}");
+            }
+        }
     }
 
     #[test]
