@@ -55,8 +55,6 @@ pub(crate) struct SoFar {
     pub(crate) in_file: u64,
     /// What follows them: the end of a log that is too long for its file.
     pub(crate) rest: Vec<u8>,
-    /// What it lacks or hides.
-    pub(crate) about: LogEnd,
 }
 
 /// A log that is being written.
@@ -174,16 +172,21 @@ impl Log {
         words
     }
 
+    /// What it lacks or hides so far.
+    pub(crate) fn about(&self) -> LogEnd {
+        let mut about = self.told.clone();
+        about.bytes_left_out += self.end_left_out;
+        about
+    }
+
     /// What there is now, without lines that have not ended.
     pub(crate) fn so_far(&self) -> SoFar {
-        let mut about = self.told.clone();
         let mut rest = Vec::new();
         if self.end_left_out > 0 {
-            about.bytes_left_out += self.end_left_out;
             rest.extend_from_slice(left_out_here(self.end_left_out).as_bytes());
         }
         rest.extend(&self.end);
-        SoFar { in_file: self.written, rest, about }
+        SoFar { in_file: self.written, rest }
     }
 
     /// Writes the end of the log, and says what became of it.
@@ -288,11 +291,11 @@ mod tests {
         let path = folder.path().join("0.log");
         let mut log = Log::within(Bounds { line: 100, start: 20, end: 10 }, &path).unwrap();
         let read = |log: &Log| {
-            let SoFar { in_file, rest, about } = log.so_far();
+            let SoFar { in_file, rest } = log.so_far();
             let mut text = fs::read(&path).unwrap();
             assert_eq!(text.len() as u64, in_file);
             text.extend(rest);
-            (String::from_utf8(text).unwrap(), about.bytes_left_out)
+            (String::from_utf8(text).unwrap(), log.about().bytes_left_out)
         };
         log.push(Stream::Out, b"first li");
         log.push(Stream::Err, b"other\n");

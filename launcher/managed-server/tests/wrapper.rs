@@ -10,6 +10,7 @@ use std::{
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Output, Stdio},
+    sync::mpsc,
     thread,
     time::Duration,
 };
@@ -68,6 +69,7 @@ impl Wrapped {
     /// Status and body of an answer.
     fn ask(&self, request: &str) -> (u16, Vec<u8>) {
         let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).unwrap();
+        socket.set_read_timeout(Some(SOON)).unwrap();
         write!(socket, "{request} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = Vec::new();
         socket.read_to_end(&mut answer).unwrap();
@@ -159,6 +161,48 @@ fn large_output_arrives_whole() {
 }
 
 #[test]
+fn output_that_is_read_late_arrives_whole() {
+    // More than a pipe holds; the engine ends long before it is read.
+    let mut wrapped = Wrapped::start("head -c 150000 /dev/zero; echo over; exit 6", 0);
+    thread::sleep(Duration::from_secs(3));
+    assert!(wrapped.process.try_wait().unwrap().is_none(), "the wrapper waits for who reads");
+    let (status, rest) = wrapped.end();
+    assert_eq!((status, rest.len(), rest.ends_with("over\n")), (Some(6), 150_005, true));
+}
+
+#[test]
+fn readers_that_take_nothing_do_not_keep_others_out() {
+    let mut wrapped = Wrapped::start("echo there; sleep 600", 0);
+    assert_eq!(wrapped.line(), "there");
+    let traces = wrapped.folder.path().join("traces");
+    fs::create_dir_all(&traces).unwrap();
+    // More than the buffers of a connection.
+    fs::File::create(traces.join("long")).unwrap().set_len(64 << 20).unwrap();
+    let stuck: Vec<TcpStream> = (0..8)
+        .map(|_| {
+            let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, wrapped.port)).unwrap();
+            write!(socket, "GET /traces/long HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+            socket
+        })
+        .collect();
+    assert!(wrapped.started().pid > 0);
+    drop(stuck);
+    wrapped.signal(Signal::TERM);
+}
+
+#[test]
+fn the_output_of_a_crash_is_kept_when_the_container_starts_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = choose(None, 1).unwrap()[0];
+    let again = |script: &str| wrapper(folder.path(), port, 0, &["sh", "-c", script]).output().unwrap();
+    assert_eq!(again("echo out of memory; printf 'last words'; exit 1").status.code(), Some(1));
+    assert_eq!(again("echo fine").status.code(), Some(0));
+    let text = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    assert_eq!((text("0.log.1").as_str(), text("0.log").as_str()), ("out of memory\nlast words\n", "fine\n"));
+    assert_eq!(text("0.log.starts"), "2");
+}
+
+#[test]
 fn signals_reach_the_engine_and_its_children() {
     let script = "trap 'wait; echo engine; exit 5' TERM; (trap 'echo child; exit' TERM; echo there; while :; do sleep 0.05; done) & wait; wait";
     let mut wrapped = Wrapped::start(script, 0);
@@ -191,7 +235,7 @@ fn the_log_is_answered_while_the_engine_runs_and_without_secrets() {
     let log = wrapped.get("/log");
     assert!(log.contains("token <redacted>\n") && !log.contains(secret) && !log.contains("not ended"), "{log}");
     let started = wrapped.started();
-    assert_eq!(started.log.redacted_lines, 1);
+    assert_eq!((started.log.redacted_lines, started.starts), (1, 1));
     assert!(started.started <= started.now && started.ready.is_none() && !started.host.is_empty(), "{started:?}");
     assert!(is_there(&started.pid.to_string()));
     assert_eq!(wrapped.ask("POST /log").0, 405);
@@ -220,10 +264,13 @@ fn it_is_seen_when_the_engine_is_ready() {
     let port = engine.local_addr().unwrap().port();
     let mut wrapped = Wrapped::start("echo there; sleep 600", port);
     assert_eq!(wrapped.line(), "there");
-    let mut answers = ["503 Service Unavailable", "200 OK"].into_iter();
+    let (asked, was_asked) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel();
     thread::spawn(move || {
-        for answer in &mut answers {
+        for answer in ["503 Service Unavailable", "200 OK"] {
             let (socket, _) = engine.accept().unwrap();
+            asked.send(()).unwrap();
+            may_go_on.recv().unwrap();
             let mut socket = BufReader::new(socket);
             let mut line = String::new();
             socket.read_line(&mut line).unwrap();
@@ -231,9 +278,15 @@ fn it_is_seen_when_the_engine_is_ready() {
             write!(socket.get_mut(), "HTTP/1.1 {answer}\r\ncontent-length: 0\r\n\r\n").unwrap();
         }
     });
+    was_asked.recv_timeout(SOON).unwrap();
+    go_on.send(()).unwrap();
+    // It asks again, so that it has seen the 503.
+    was_asked.recv_timeout(SOON).unwrap();
+    assert_eq!(wrapped.started().ready, None);
+    go_on.send(()).unwrap();
     wait_until("it is ready", || wrapped.started().ready.is_some());
     let started = wrapped.started();
-    assert!(started.ready.unwrap() >= started.started, "{started:?}");
+    assert!(started.ready.unwrap() >= started.started && started.ready_ms.is_some(), "{started:?}");
     wrapped.signal(Signal::TERM);
 }
 

@@ -25,6 +25,7 @@ use tokio::{
     net::TcpListener,
     sync::{Semaphore, mpsc},
 };
+use tokio_io_timeout::TimeoutStream;
 
 use super::{State, traces};
 use crate::log::SoFar;
@@ -34,6 +35,8 @@ const AT_A_TIME: usize = 8;
 /// How long one may take with its request, and with all of it.
 const REQUEST: Duration = Duration::from_secs(10);
 const WHOLE: Duration = Duration::from_secs(1_800);
+/// How long one may take nothing of its answer: a few that do so would keep all others out.
+const NO_PROGRESS: Duration = Duration::from_secs(10);
 /// Time to wait after a connection that could not be accepted.
 const RETRY: Duration = Duration::from_secs(1);
 /// How much of a file is read at a time, and how many such parts wait for a slow reader.
@@ -68,15 +71,22 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
         };
         let state = Arc::clone(&state);
         let service = service_fn(move |request: Request<Incoming>| {
-            let response = answer(&state, request.method(), request.uri().path());
-            async move { Ok::<_, Infallible>(response) }
+            let state = Arc::clone(&state);
+            // The thread of the runtime passes signals on, and must not wait for a disk.
+            let answered = tokio::task::spawn_blocking(move || answer(&state, request.method(), request.uri().path()));
+            async move {
+                let failed = |_| text(StatusCode::INTERNAL_SERVER_ERROR, "the answer was not made; ask again\n");
+                Ok::<_, Infallible>(answered.await.unwrap_or_else(failed))
+            }
         });
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(NO_PROGRESS));
         tokio::task::spawn(async move {
             let served = http1::Builder::new()
                 .keep_alive(false)
                 .timer(TokioTimer::new())
                 .header_read_timeout(REQUEST)
-                .serve_connection(TokioIo::new(stream), service);
+                .serve_connection(TokioIo::new(Box::pin(stream)), service);
             // Who goes early has what it wanted.
             let _ = clock::limit(WHOLE, served).await;
             drop(place);
@@ -98,7 +108,7 @@ fn answer(state: &State, method: &Method, path: &str) -> Response<Parts> {
 }
 
 fn log(state: &State) -> Option<Response<Parts>> {
-    let SoFar { in_file, rest, .. } = state.so_far()?;
+    let SoFar { in_file, rest } = state.so_far()?;
     let file = File::open(&state.path).ok()?;
     // A file on a full disk is shorter than what was written to it.
     let in_file = in_file.min(file.metadata().ok()?.len());

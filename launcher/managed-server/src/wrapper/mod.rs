@@ -14,11 +14,15 @@ use std::{
     },
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
     time::Duration,
 };
 
+use clock::Clock;
 use jiff::Timestamp;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group};
 use serde::{Deserialize, Serialize};
@@ -36,8 +40,10 @@ use crate::{
     order::LogEnd,
 };
 
-/// How long the rest of the output is waited for after the engine has ended: a process that it left may hold it open.
+/// How long nothing may come of the output after the engine has ended: a process that it left may hold it open.
 const OUTPUT_ENDS: Duration = Duration::from_secs(1);
+/// How long the rest of the output may take in all: who reads ours may be slow, and a process that the engine left may write without end.
+const OUTPUT_LIMIT: Duration = Duration::from_secs(10);
 /// The exit statuses of a shell for a program that does not exist, and for one that may not be executed.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
@@ -74,6 +80,11 @@ pub struct WrappedStart {
     /// When it first answered that it is ready; absent: it has not, or is not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Timestamp>,
+    /// From the start until then by a clock that is never set, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_ms: Option<u64>,
+    /// How often its container has started, with this time. The output of the time before is in a file beside the copy of this one.
+    pub starts: u32,
     /// The time of this answer.
     pub now: Timestamp,
     /// How far the zone of the engine's logs is ahead of UTC, in seconds.
@@ -89,10 +100,19 @@ struct State {
     traces: Option<PathBuf>,
     /// Process and time; unset: it is not started yet.
     started: OnceLock<(i32, Timestamp)>,
-    ready: OnceLock<Timestamp>,
+    /// The time of day, and the time since the start.
+    ready: OnceLock<(Timestamp, Duration)>,
+    starts: u32,
+    /// Bytes of the output that were read, and those that were passed on.
+    read: AtomicU64,
+    passed: AtomicU64,
 }
 
 impl State {
+    fn moved(&self) -> (u64, u64) {
+        (self.read.load(Ordering::Relaxed), self.passed.load(Ordering::Relaxed))
+    }
+
     fn log(&self) -> Option<std::sync::MutexGuard<'_, Log>> {
         self.log.as_ref().map(|it| it.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -109,10 +129,12 @@ impl State {
             host: fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned(),
             pid,
             started,
-            ready: self.ready.get().copied(),
+            ready: self.ready.get().map(|it| it.0),
+            ready_ms: self.ready.get().map(|it| u64::try_from(it.1.as_millis()).unwrap_or(u64::MAX)),
+            starts: self.starts,
             now,
             utc_offset_seconds: zone.to_offset(now).seconds(),
-            log: self.so_far().map(|it| it.about).unwrap_or_default(),
+            log: self.log().map(|it| it.about()).unwrap_or_default(),
         })
     }
 }
@@ -122,12 +144,17 @@ impl State {
 pub fn wrap(order: WrapOrder) -> u8 {
     // The first process of a container gets all orphans anyway.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-    let done = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .and_then(|runtime| runtime.block_on(wrapped(order)));
+    let done = tokio::runtime::Builder::new_current_thread().enable_all().build().and_then(|runtime| {
+        let done = runtime.block_on(wrapped(order));
+        // An answer that waits for a disk is not waited for.
+        runtime.shutdown_background();
+        done
+    });
     done.unwrap_or_else(|error| {
-        say(&format!("the server cannot be started: {error}"));
+        say(&format!(
+            "the server cannot be started: {error}; if the pod lacks processes or open files, raise its limits; target.server.wrapper: false starts it \
+             without this program"
+        ));
         NOT_EXECUTABLE
     })
 }
@@ -144,6 +171,22 @@ pub fn install(path: &Path) -> io::Result<()> {
     fs::rename(&partial, path)
 }
 
+/// Keeps the output of a former start of the container, whose volume stays: that of a crash is the one to read. Returns which start this is,
+/// from 1 on. What cannot be kept is lost: the server is what matters.
+fn keep_former(log: &Path) -> u32 {
+    let beside = |end: &str| {
+        let mut path = log.as_os_str().to_owned();
+        path.push(end);
+        PathBuf::from(path)
+    };
+    let _ = fs::rename(log, beside(".1"));
+    let count = beside(".starts");
+    let before = fs::read_to_string(&count).ok().and_then(|it| it.trim().parse::<u32>().ok()).unwrap_or(0);
+    let starts = before.saturating_add(1);
+    let _ = fs::write(count, starts.to_string());
+    starts
+}
+
 /// A line among those of the engine.
 fn say(message: &str) {
     let _ = writeln!(io::stderr(), "benchwright: {message}");
@@ -152,24 +195,37 @@ fn say(message: &str) {
 async fn wrapped(order: WrapOrder) -> io::Result<u8> {
     let mut child_ended = signal(SignalKind::child())?;
     let mut signals = forwarded()?;
+    let starts = keep_former(&order.log);
     let log = Log::create(&order.log)
-        .inspect_err(|error| say(&format!("the output of the server is not kept: {}: {error}", order.log.display())));
+        .inspect_err(|error| {
+            let path = order.log.display();
+            say(&format!(
+                "the output of the server is not kept, so the report has no log: {path}: {error}; make room on the disk of the node, or let the user of \
+                 the container write there"
+            ));
+        });
     let state = Arc::new(State {
         log: log.ok().map(Mutex::new),
         path: order.log,
         traces: order.traces,
         started: OnceLock::new(),
         ready: OnceLock::new(),
+        starts,
+        read: AtomicU64::new(0),
+        passed: AtomicU64::new(0),
     });
     if let Err(error) = answers::serve(order.port, &state) {
-        say(&format!("the output of the server cannot be asked for: port {}: {error}", order.port));
+        say(&format!(
+            "the output of the server cannot be asked for, so the report has no log: port {}: {error}; free that port in the container",
+            order.port
+        ));
     }
     let [program, args @ ..] = order.command.as_slice() else { return Err(io::Error::other("no program is named")) };
     let (out, child_out) = io::pipe()?;
     let (err, child_err) = io::pipe()?;
     let mut process = Command::new(program);
     process.args(args).process_group(0).stdin(Stdio::null()).stdout(child_out).stderr(child_err);
-    let at = clock::now();
+    let (at, clock) = (clock::now(), Clock::start());
     let child = match process.spawn() {
         Ok(child) => child,
         Err(error) => {
@@ -187,7 +243,8 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
     if let Some(path) = order.ready {
         let state = Arc::clone(&state);
         tokio::task::spawn(async move {
-            let _ = state.ready.set(path.answered().await);
+            let at = path.answered().await;
+            let _ = state.ready.set((at, clock.now()));
         });
     }
     let status = loop {
@@ -204,8 +261,24 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
             }
         }
     };
-    let _ = clock::limit(OUTPUT_ENDS, output.recv()).await;
+    let _ = clock::limit(OUTPUT_LIMIT, output_ends(&state, &mut output)).await;
+    // Its end is in memory, and a next start of the container keeps the file.
+    if let Some(mut log) = state.log() {
+        log.close();
+    }
     Ok(status)
+}
+
+/// Waits until the output has ended, or nothing has come for a while and nothing is on its way.
+async fn output_ends(state: &State, output: &mut mpsc::Receiver<()>) {
+    let mut before = state.moved();
+    while clock::limit(OUTPUT_ENDS, output.recv()).await.is_err() {
+        let now = state.moved();
+        if now == before && now.0 == now.1 {
+            return;
+        }
+        before = now;
+    }
 }
 
 /// The signals that this process gets from now on, in their order.
@@ -246,6 +319,8 @@ fn pass_on(from: io::PipeReader, stream: Stream, state: &Arc<State>, open: mpsc:
     let state = Arc::clone(state);
     let body = move || {
         log::read(from, |part| {
+            let count = part.len() as u64;
+            state.read.fetch_add(count, Ordering::Relaxed);
             if to.as_mut().is_some_and(|it| it.write_all(part).is_err()) {
                 // The engine must not wait for an output that has gone.
                 to = None;
@@ -253,6 +328,7 @@ fn pass_on(from: io::PipeReader, stream: Stream, state: &Arc<State>, open: mpsc:
             if let Some(mut log) = state.log() {
                 log.push(stream, part);
             }
+            state.passed.fetch_add(count, Ordering::Relaxed);
         });
         drop(open);
     };

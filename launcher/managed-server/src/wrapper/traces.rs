@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 /// The most files that are listed: an engine writes one for each of its processes.
 const MAX_FILES: usize = 1_000;
+/// The most entries of folders that are looked at for that.
+const MAX_ENTRIES: usize = 10_000;
 /// How deep files are looked for: some profilers make a folder for the host, and one for the process.
 const MAX_DEPTH: usize = 4;
 
@@ -26,19 +28,24 @@ pub struct Trace {
 
 /// The regular files below a folder, by name. A folder that does not exist has none.
 pub(super) fn list(folder: &Path) -> Vec<Trace> {
-    let mut found = Vec::new();
-    add(folder, "", MAX_DEPTH, &mut found);
+    let (mut found, mut left) = (Vec::new(), MAX_ENTRIES);
+    add(folder, "", MAX_DEPTH, &mut left, &mut found);
     found.sort();
     found
 }
 
-fn add(folder: &Path, before: &str, depth: usize, found: &mut Vec<Trace>) {
+/// `left`: how many entries may still be looked at.
+fn add(folder: &Path, before: &str, depth: usize, left: &mut usize, found: &mut Vec<Trace>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if *left == 0 {
+            return;
+        }
+        *left -= 1;
         // What a link leads to may lie elsewhere; the metadata of an entry are those of the link.
         let (Ok(name), Ok(about)) = (entry.file_name().into_string(), entry.metadata()) else { continue };
         let name = format!("{before}{name}");
         if about.is_dir() && depth > 1 {
-            add(&entry.path(), &format!("{name}/"), depth - 1, found);
+            add(&entry.path(), &format!("{name}/"), depth - 1, left, found);
         } else if about.is_file() && found.len() < MAX_FILES {
             found.push(Trace { name, bytes: about.len() });
         }
@@ -57,4 +64,26 @@ pub(super) fn open(folder: &Path, name: &str) -> io::Result<(File, u64)> {
         return Err(io::ErrorKind::NotFound.into());
     }
     Ok((file, about.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_many_entries_is_not_looked_at_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("a")).unwrap();
+        for name in ["a/1", "a/2", "3", "4"] {
+            fs::write(folder.path().join(name), name).unwrap();
+        }
+        let names = |mut left: usize| {
+            let mut found = Vec::new();
+            add(folder.path(), "", MAX_DEPTH, &mut left, &mut found);
+            found.len()
+        };
+        assert_eq!((names(5), names(0)), (4, 0));
+        // The folder is an entry, too, at whatever place it comes.
+        assert!((2..=3).contains(&names(3)));
+    }
 }
