@@ -6,6 +6,7 @@ use std::{
 };
 
 use clap::Args;
+use crds::benchmark_run::is_object_name;
 use kube::ResourceExt as _;
 
 use super::{FollowArgs, create};
@@ -19,6 +20,8 @@ use crate::{
 
 /// The largest file: the API server stores no larger object.
 const MAX_FILE: u64 = 1_572_864;
+/// The longest name of a namespace, in bytes.
+const MAX_NAMESPACE: usize = 63;
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
@@ -61,12 +64,25 @@ pub(super) fn read(file: &Path, connection: &ConnectionArgs) -> Result<RunFile, 
     let text =
         read_text(file).map_err(|it| Failure::error(format!("{path}: cannot be read: {it}; give a BenchmarkRun")))?;
     let file = run_file::parse(&path, &text).map_err(Failure::error)?;
+    for (field, namespace) in [("-n", &connection.namespace), ("metadata.namespace", &file.namespace)] {
+        // It becomes part of URLs and of commands.
+        if let Some(namespace) = namespace.as_ref().filter(|it| !is_namespace(it)) {
+            return Err(Failure::error(format!(
+                "{path}: {field} is {namespace:?}, which is no name of a namespace; use a-z, 0-9 and -, at most {MAX_NAMESPACE} characters"
+            )));
+        }
+    }
     match (&connection.namespace, &file.namespace) {
         (Some(flag), Some(written)) if flag != written => Err(Failure::error(format!(
             "{path}: metadata.namespace is {written:?}, and -n is {flag:?}; take one of them out"
         ))),
         _ => Ok(file),
     }
+}
+
+/// Whether a namespace can have this name: a DNS label of RFC 1123.
+fn is_namespace(name: &str) -> bool {
+    name.len() <= MAX_NAMESPACE && is_object_name(name) && !name.contains('.')
 }
 
 fn read_text(file: &Path) -> io::Result<String> {

@@ -62,6 +62,21 @@ async fn what_cannot_be_installed_is_refused_with_a_remedy() {
     let path = plugin.file("run.yaml", FILE);
     let done = plugin.run(&["modelservice", &path, "-n", "other"]).await;
     assert!(done.stderr.contains("metadata.namespace is \"bench\", and -n is \"other\""), "{done:?}");
+    // Somebody may paste the commands into a shell.
+    let path = plugin.file("run.yaml", &FILE.replace("namespace: bench", "namespace: \"x; rm -rf y\""));
+    let done = plugin.run(&["modelservice", &path, "--file", "install.txt"]).await;
+    assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{done:?}");
+    assert!(
+        done.stderr.contains("metadata.namespace is \"x; rm -rf y\", which is no name of a namespace; use "),
+        "{done:?}"
+    );
+    let path = plugin.file("run.yaml", &FILE.replace(", namespace: bench", ""));
+    for namespace in ["a$(b)", "a.b", "", &"a".repeat(64)] {
+        let done = plugin.run(&["modelservice", &path, "-n", namespace]).await;
+        assert!(done.code == Some(3) && done.stderr.contains("-n is "), "{namespace:?}: {done:?}");
+    }
+    let done = plugin.run(&["modelservice", &path, "-n", &"a".repeat(63)]).await;
+    assert_eq!(done.code, Some(0), "{done:?}");
     let done = plugin.run(&["modelservice", &path, "--file", "values.yaml"]).await;
     assert!(done.code == Some(10) && done.stderr.contains("write one of modelservice.yaml, "), "{done:?}");
 }
