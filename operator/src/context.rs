@@ -95,9 +95,11 @@ impl Context {
     }
 }
 
+type ServerLock = Arc<tokio::sync::Mutex<()>>;
+
 /// A lock for each shared server, by namespace and name.
 #[derive(Debug, Default)]
-pub struct SharedServers(Mutex<HashMap<(String, String), Arc<tokio::sync::Mutex<()>>>>);
+pub struct SharedServers(Mutex<HashMap<(String, String), ServerLock>>);
 
 impl SharedServers {
     /// Waits until no other turn begins to use this server or removes it.

@@ -79,6 +79,7 @@ impl Server {
                 let metadata = json!({"name": last, "namespace": "bench", "uid": "d", "labels": labels("uid-own")});
                 response(200, &json!({"metadata": metadata}))
             }
+            "own-a1" => response(200, &json!({"metadata": {"name": last, "namespace": "bench", "uid": "uid-own-a1"}})),
             "shared-server" => {
                 let labels = json!({"benchwright.dev/server": "shared-server"});
                 response(200, &json!({"metadata": {"name": last, "namespace": "bench", "uid": "s", "labels": labels}}))
@@ -95,7 +96,9 @@ fn lines(text: &str) -> Answer {
     http::Response::new(Full::new(Bytes::from(text.to_owned())).boxed_unsync())
 }
 
-async fn assert_servers_ended(server: Server) {
+const ALL: [&str; 3] = ["own-a1", "own-pods", "own-server"];
+
+async fn assert_deleted(server: Server, expected: &[&str]) {
     let server = Arc::new(server);
     let service = Arc::clone(&server);
     let (_context, _runs) = operator(move |request| Arc::clone(&service).answer(request));
@@ -103,20 +106,25 @@ async fn assert_servers_ended(server: Server) {
     let mut deleted = server.deleted.lock().unwrap_or_else(PoisonError::into_inner).clone();
     deleted.sort();
     deleted.dedup();
-    assert_eq!(deleted, ["own-pods", "own-server"]);
+    assert_eq!(deleted, expected);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_server_of_a_run_that_is_gone_is_ended_and_one_that_runs_share_is_not() {
-    assert_servers_ended(Server::default()).await;
+    assert_deleted(Server::default(), &ALL).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_server_of_a_run_that_went_while_there_was_no_watch_is_ended() {
-    assert_servers_ended(Server { expires: true, ..Server::default() }).await;
+    assert_deleted(Server { expires: true, ..Server::default() }, &ALL).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_could_not_be_ended_is_ended_later() {
-    assert_servers_ended(Server { failures: AtomicUsize::new(4), ..Server::default() }).await;
+    assert_deleted(Server { failures: AtomicUsize::new(4), ..Server::default() }, &ALL).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_load_ends_although_the_server_cannot_be_ended() {
+    assert_deleted(Server { failures: AtomicUsize::new(1_000), ..Server::default() }, &["own-a1"]).await;
 }
