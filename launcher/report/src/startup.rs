@@ -474,6 +474,7 @@ mod tests {
             server: "0".into(),
             log: "server/0.log".into(),
             observed_ready_seconds: None,
+            pod: None,
             startup: read(COLD),
             sleep_cycles: vec![failed, deep],
         };
