@@ -1,6 +1,10 @@
 //! The record of one request, and its outcome.
 
-use std::{io, num::NonZeroU32, time::Duration};
+use std::{
+    io,
+    num::{NonZeroU16, NonZeroU32},
+    time::Duration,
+};
 
 use loadgen::results::completion::CompletedSample;
 use serde::Serialize;
@@ -173,6 +177,22 @@ pub struct Turn {
     pub number: NonZeroU32,
 }
 
+/// An index of a short list, such as that of the traffic classes. An `Option` of it is as small as it is: it is kept plus one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListIndex(NonZeroU16);
+
+impl ListIndex {
+    /// `None` above 65534.
+    pub fn new(index: usize) -> Option<ListIndex> {
+        u16::try_from(index).ok()?.checked_add(1).and_then(NonZeroU16::new).map(ListIndex)
+    }
+
+    /// The index, from 0.
+    pub fn get(self) -> usize {
+        usize::from(self.0.get()) - 1
+    }
+}
+
 /// The record of one request. Times count from the start of the run, on one monotonic clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestRecord {
@@ -181,11 +201,11 @@ pub struct RequestRecord {
     /// Number of the request in its stage, from 0. Where the load starts sessions, it is that of the session.
     pub number: u64,
     /// Index of its traffic class in the workload; `None` if there are none.
-    pub class: Option<u16>,
+    pub class: Option<ListIndex>,
     /// Its place in its session; `None` if it belongs to none.
     pub turn: Option<Turn>,
-    /// Index of the server that it went to; `None` if there is one, or it was never sent.
-    pub replica: Option<u16>,
+    /// Index of the server that was chosen for it, before a connection was opened; `None` if there is one, or it never came to that.
+    pub replica: Option<ListIndex>,
     /// When the schedule wanted it sent; in a closed loop, when its slot became free. A turn of a session is due at the earliest when the
     /// requests that it follows have ended and its think time is over.
     pub scheduled: Duration,
@@ -213,6 +233,9 @@ pub struct RequestRecord {
     /// Events with content. They equal the output tokens only if the server sends each token in its own event.
     pub content_events: u32,
 }
+
+/// A long load keeps many millions of them.
+const _: () = assert!(size_of::<RequestRecord>() <= 168);
 
 impl RequestRecord {
     /// How late it was sent, without the wait for its permit.

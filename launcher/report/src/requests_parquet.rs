@@ -73,8 +73,8 @@ const COLUMNS: [(&str, Column); 20] = [
     ("session", Column::Optional(|it| it.turn.map(|turn| i64::from(turn.session)))),
     ("turn", Column::Optional(|it| it.turn.map(|turn| i64::from(turn.number.get())))),
     ("cached_tokens", Column::Optional(|it| it.cached_tokens.map(i64::from))),
-    ("class", Column::OptionalText(|it, names| names.classes.get(usize::from(it.class?)).cloned())),
-    (REPLICA, Column::Optional(|it| it.replica.map(i64::from))),
+    ("class", Column::OptionalText(|it, names| names.classes.get(it.class?.get()).cloned())),
+    (REPLICA, Column::Optional(|it| it.replica.and_then(|it| i64::try_from(it.get()).ok()))),
 ];
 
 /// The columns of a report.

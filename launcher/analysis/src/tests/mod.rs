@@ -21,7 +21,7 @@ use workload_profiles::workload::{
 use super::*;
 use engine::{
     issue::{NotMeasured, RuleEnd, StageResult},
-    record::{Cause, RequestOutcome, RequestRecord},
+    record::{Cause, ListIndex, RequestOutcome, RequestRecord},
     recorder::{Keep, WireTally},
 };
 
@@ -733,7 +733,9 @@ fn each_traffic_class_has_figures_over_all_stages() {
         extra: Default::default(),
     };
     case.workload.classes = TrafficClasses { classes: vec![class("gold"), class("base")], ..TrafficClasses::default() };
-    let of = |class, (record, wire): (RequestRecord, WireTally)| (RequestRecord { class: Some(class), ..record }, wire);
+    let of = |class, (record, wire): (RequestRecord, WireTally)| {
+        (RequestRecord { class: ListIndex::new(class), ..record }, wire)
+    };
     let requests = [
         of(0, request(0, 0, 0, 11)),
         of(1, request(0, 500, 50, 2)),

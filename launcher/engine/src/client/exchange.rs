@@ -18,7 +18,7 @@ use super::{
     socket::IoTimestamps,
 };
 use crate::{
-    record::{Cause, RequestOutcome},
+    record::{Cause, ListIndex, RequestOutcome},
     vitals::receive,
 };
 use clock::TimedOut;
@@ -43,8 +43,8 @@ pub struct Exchange {
     /// without a server.
     pub unanswered: bool,
     pub is_probe: bool,
-    /// Index of the server that it went to; `None`: there is one.
-    pub replica: Option<u16>,
+    /// Index of the server that was chosen for it; `None`: there is one.
+    pub replica: Option<ListIndex>,
     /// Header fields beside those of the target, which win over them.
     pub headers: Option<Arc<HeaderMap>>,
     /// It was sent again, because the server had closed the connection of the first attempt.
@@ -166,7 +166,7 @@ impl Client {
     ) -> Result<RequestOutcome, Failure> {
         let Some(spread) = self.target.spread() else { return self.call_one(body, id, streaming, exchange).await };
         let chosen = spread.choose(exchange.session.as_ref().and_then(|it| it.server()));
-        exchange.replica = u16::try_from(chosen.index).ok();
+        exchange.replica = ListIndex::new(chosen.index);
         exchange.session.iter().for_each(|it| it.begin_at(chosen.index));
         self.of_server(chosen.index).call_one(body, id, streaming, exchange).await
     }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     client::{Exchange, Failure, SessionLink},
-    record::{RequestOutcome, RequestRecord, Turn},
+    record::{ListIndex, RequestOutcome, RequestRecord, Turn},
     recorder::{KeptOutput, Steps, WireTally},
     requests::RequestedLengths,
     sessions::Answer,
@@ -276,7 +276,7 @@ impl InFlightRequest {
             stage: u32::try_from(self.stage).unwrap_or(u32::MAX),
             number: self.number,
             turn: self.turn.as_ref().map(|it| it.place),
-            class: self.class,
+            class: self.class.and_then(|it| ListIndex::new(usize::from(it))),
             scheduled: self.due.at,
             sent,
             permit_wait: self.due.permit_wait,

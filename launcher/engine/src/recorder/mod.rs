@@ -182,7 +182,7 @@ impl Recorder {
             (Some(tally), Some(Opened { window, start })) => match (window.part(*start, &request), tally.window_bounds)
             {
                 (WindowPart::Counted, bounds) => {
-                    let class = request.class.and_then(|it| self.classes.get_mut(usize::from(it)));
+                    let class = request.class.and_then(|it| self.classes.get_mut(it.get()));
                     if let Some(class) = class {
                         class.record_in(bounds, &request, wire, &self.goodput);
                     }

@@ -5,7 +5,12 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use engine::{client::Target, issue::LoadError, record::RequestOutcome, stop::Stop};
+use engine::{
+    client::Target,
+    issue::LoadError,
+    record::{ListIndex, RequestOutcome},
+    stop::Stop,
+};
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
@@ -65,18 +70,18 @@ async fn each_request_holds_the_model_the_fields_and_the_headers_of_its_class() 
         assert_eq!(records.len(), 100);
         for record in &records {
             let seen = seen.lock().unwrap()[&format!("{}-{}", record.number, record.stage)].clone();
-            let expected = match record.class.unwrap() {
+            let expected = match record.class.unwrap().get() {
                 0 => ("lora-a".into(), json!(9), Some("gold".into()), RequestOutcome::Ok),
                 1 => ("m".into(), Value::Null, None, RequestOutcome::Ok),
                 2 => ("broken".into(), Value::Null, None, RequestOutcome::HttpError(500)),
                 other => panic!("there is no class {other}"),
             };
-            assert_eq!(record.requested_output_tokens, Some(if record.class == Some(1) { 7 } else { 1 }));
+            assert_eq!(record.requested_output_tokens, Some(if record.class == ListIndex::new(1) { 7 } else { 1 }));
             assert_eq!((seen.0, seen.1, seen.2, record.outcome), expected, "{record:?}");
-            assert!(assignment == "random" || record.class == Some([1, 0, 2, 1][record.number as usize % 4]));
+            assert!(assignment == "random" || record.class == ListIndex::new([1, 0, 2, 1][record.number as usize % 4]));
         }
-        for (index, tally) in (0_u16..).zip(&result.recorder.classes) {
-            let of_class = records.iter().filter(|it| it.class == Some(index));
+        for (index, tally) in (0..).zip(&result.recorder.classes) {
+            let of_class = records.iter().filter(|it| it.class == ListIndex::new(index));
             assert_eq!(tally.requests(), of_class.count() as u64);
             assert_eq!(tally.succeeded() > 0, index != 2);
             assert_eq!(tally.ttft_sent.histogram().len(), tally.succeeded());

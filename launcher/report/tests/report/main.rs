@@ -25,7 +25,7 @@ use std::{
 
 use crds::{Envelope, Outcome};
 use engine::{
-    record::{Cause, Limit, RequestOutcome, RequestRecord},
+    record::{Cause, Limit, ListIndex, RequestOutcome, RequestRecord},
     recorder::{Records, WireTally},
     stop::StopReason,
 };
@@ -424,7 +424,7 @@ fn a_workload_is_written_even_where_its_text_is_no_workload_any_more() {
 fn requests_parquet_names_the_server_where_there_are_several() {
     let fixture = Fixture::new();
     let mut analysed = fixture.analyse();
-    let servers = [Some(1), None, Some(0)].into_iter().cycle();
+    let servers = [ListIndex::new(1), None, ListIndex::new(0)].into_iter().cycle();
     let records = analysed.records.into_iter().zip(servers);
     analysed.records = records.map(|(it, replica)| RequestRecord { replica, ..it }).collect();
     let replica = |url: &str| json!({"url": url, "command": [], "pid": 1, "started": "2026-01-02T03:04:05Z"});
@@ -644,7 +644,7 @@ fn traffic_classes_have_their_figures_a_table_and_a_column() {
     let class = |name: &str| serde_json::from_value(serde_json::json!({"name": name, "weight": 1})).unwrap();
     fixture.workload.classes.classes = vec![class("gold"), class("base|x")];
     for (record, _) in &mut fixture.requests {
-        record.class = Some(u16::from(record.stage == 1));
+        record.class = ListIndex::new(usize::from(record.stage == 1));
     }
     let analysed = fixture.analyse();
     let report = fixture.report(&analysed);
