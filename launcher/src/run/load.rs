@@ -87,6 +87,7 @@ impl<'a> Setup<'a, '_> {
         let traces = profiler::folder(input, self.store.path())?;
         let (base_urls, _simulator) = self.start_target(traces.clone())?;
         let replicas = Replicas::find(&input.run, &process.resolver, stop)?;
+        let by_service = replicas.as_ref().is_some_and(Replicas::by_service);
         let called = replicas.as_ref().and_then(|it| it.called(&process.resolver));
         let AllReady { first: mut ready, others, at } = match called {
             Some(called) => ready::wait_each(input, secrets, &called, stop)?,
@@ -116,7 +117,7 @@ impl<'a> Setup<'a, '_> {
         let profiled = OnceCell::new();
         let one = |workload: &Workload, show_forecast| {
             metrics.before_load(stop);
-            let load = self.issue(&ready, files, workload, show_forecast, &profiled);
+            let load = self.issue(&ready, files, workload, show_forecast, by_service, &profiled);
             metrics.after_load(stop);
             load.map(|mut load| {
                 scoring.iter().for_each(|it| it.add_ids(&mut load.recorder));
@@ -148,13 +149,14 @@ impl<'a> Setup<'a, '_> {
         })
     }
 
-    /// Issues one workload: the run's own, or a trial of it.
+    /// Issues one workload: the run's own, or a trial of it. `by_service`: each request may go to another of several servers.
     fn issue(
         &self,
         ready: &Ready,
         files: &Files,
         workload: &Workload,
         show_forecast: ShowForecast,
+        by_service: bool,
         profiled: &OnceCell<Profiling>,
     ) -> Result<LoadResult, Failure> {
         let Setup { input, options, process, .. } = *self;
@@ -162,7 +164,7 @@ impl<'a> Setup<'a, '_> {
         process.run_status.begin_load(Arc::clone(&progress), &workload.stages);
         let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
         let prepared = self.planned(ready, files, workload, &progress)?;
-        let profiler = Profiler::start(input, workload, ready, &progress, &process.stop)?;
+        let profiler = Profiler::start(input, workload, ready, by_service, &progress, &process.stop)?;
         let watcher = Watcher::start(progress, workload.clone(), show_forecast, plain);
         let load = prepared.run();
         watcher.end();

@@ -1,6 +1,6 @@
 //! [I/O] Waits until the target can be measured, and finds out which model it serves.
 
-use std::{path::Path, pin::pin, time::Duration};
+use std::{net::SocketAddr, path::Path, pin::pin, time::Duration};
 
 use crds::{
     benchmark_run::ReadinessProbe,
@@ -89,8 +89,14 @@ pub(crate) struct AllReady {
     pub(crate) at: Vec<Timestamp>,
 }
 
-/// A base URL, and what finds its addresses.
-pub(crate) type Called = (String, Resolver);
+/// A server to wait for.
+pub(crate) struct Called {
+    pub(crate) url: String,
+    /// What finds its addresses.
+    pub(crate) resolver: Resolver,
+    /// Which of the addresses of the URL's name it has, where others have the same name; for messages.
+    pub(crate) address: Option<SocketAddr>,
+}
 
 /// Attempts to reach the target until it is ready or the timeout ends. An error that waiting cannot solve fails at once. Several
 /// URLs are those of replicas, which are waited for together.
@@ -101,7 +107,8 @@ pub(crate) fn wait(
     resolver: &Resolver,
     stop: &Stop,
 ) -> Result<AllReady, Failure> {
-    let called: Vec<Called> = base_urls.iter().map(|url| (url.clone(), resolver.clone())).collect();
+    let called: Vec<Called> =
+        base_urls.iter().map(|url| Called { url: url.clone(), resolver: resolver.clone(), address: None }).collect();
     wait_each(input, secrets, &called, stop)
 }
 
@@ -109,8 +116,8 @@ pub(crate) fn wait(
 pub(crate) fn wait_each(input: &Input, secrets: &Secrets, called: &[Called], stop: &Stop) -> Result<AllReady, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "the readiness probe", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
-    let one = async |(url, resolver): &Called| {
-        let ready = until_ready(input, secrets, url, resolver).await?;
+    let one = async |called: &Called| {
+        let ready = until_ready(input, secrets, called).await?;
         Ok::<_, Failure>((ready, clock::now()))
     };
     runtime.block_on(async {
@@ -143,20 +150,16 @@ fn target(input: &Input, secrets: &Secrets, base_url: &str, resolver: &Resolver)
 }
 
 /// Does the same as [`wait`] for one URL on the runtime of the caller.
-pub(crate) async fn until_ready(
-    input: &Input,
-    secrets: &Secrets,
-    base_url: &str,
-    resolver: &Resolver,
-) -> Result<Ready, Failure> {
-    let target = target(input, secrets, base_url, resolver)?;
+pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, called: &Called) -> Result<Ready, Failure> {
+    let Called { url, resolver, address } = called;
+    let target = target(input, secrets, url, resolver)?;
     egress::check_metrics(input.run.metrics.as_deref().unwrap_or_default(), resolver).await?;
     let limit = input.run.readiness_timeout;
     let clock = Clock::start();
     let sleeper = clock.sleeper();
     let wanted = input.workload.model.as_deref();
-    let mut waiting =
-        Waiting { url: target.base_url().to_owned(), limit, next: TELL_EVERY, why: None, why_without_words: None };
+    let url = named(target.base_url(), *address);
+    let mut waiting = Waiting { url, limit, next: TELL_EVERY, why: None, why_without_words: None };
     loop {
         let attempted = {
             let mut attempt = pin!(clock.within(Some(limit.0), attempt(&target, wanted, input)));
@@ -187,6 +190,11 @@ pub(crate) async fn until_ready(
         }
         sleeper.until(last.min(clock.now() + TRY_EVERY)).await;
     }
+}
+
+/// The server in messages.
+fn named(url: &str, address: Option<SocketAddr>) -> String {
+    address.map_or_else(|| url.to_owned(), |it| format!("{url} (replica {it})"))
 }
 
 /// The log lines of the wait.
@@ -314,7 +322,7 @@ mod tests {
     fn waiting_says_for_what_how_long_and_why() {
         let limit = Span(Duration::from_secs(60));
         let mut waiting = Waiting {
-            url: "http://h:1".into(),
+            url: named("http://h:1", None),
             limit,
             next: TELL_EVERY,
             why: Some("refused".into()),
@@ -331,6 +339,8 @@ mod tests {
         waiting.why = None;
         assert!(waiting.line(TELL_EVERY).ends_with(NO_ANSWER));
         assert!(waiting.given_up(None).contains("within 60s: it has not answered yet; check the server"));
+        waiting.url = named("http://h:1", Some(SocketAddr::from(([10, 0, 0, 7], 1))));
+        assert!(waiting.given_up(None).starts_with("http://h:1 (replica 10.0.0.7:1) was not ready"));
     }
 
     #[test]

@@ -18,7 +18,11 @@ use crate::{
     console,
     input::{self, Input, InputError, LocalOptions, RunSource},
     remote_files,
-    run::{Failure, ready, ready::Secrets, target},
+    run::{
+        Failure,
+        ready::{self, Called, Secrets},
+        target,
+    },
 };
 use engine::{
     client::Resolver,
@@ -138,10 +142,10 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, ExitCode)> {
     let input = Input { workload: resolved.map_err(|error| (error.to_string(), ExitCode::Configuration))?, ..input };
     let rows = SampleAnswerer::rows(&input).map_err(own)?;
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref(), None).map_err(of_run)?;
-    let resolver = Resolver::default();
+    let called = Called { url: base_url, resolver: Resolver::default(), address: None };
     let ready = runtime.block_on(async {
         tokio::select! {
-            ready = ready::until_ready(&input, &secrets, &base_url, &resolver) => ready.map_err(of_run),
+            ready = ready::until_ready(&input, &secrets, &called) => ready.map_err(of_run),
             gone = serve::reader_gone(&outgoing) => Err(own(gone)),
         }
     })?;
@@ -150,7 +154,7 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, ExitCode)> {
             .map_err(own)?
             .with_first_tokens(options.first_tokens),
     );
-    info!(target = base_url, model = ready.model, "the target is ready");
+    info!(target = called.url, model = ready.model, "the target is ready");
     answerer.outbox.add(|it| frames::ready(it, answerer.samples, &ready.model));
     let bound = input.workload.loadgen.as_ref().and_then(|it| it.max_concurrency);
     let most = options.max_in_flight.or(bound).unwrap_or(MAX_IN_FLIGHT).max(1) as usize;

@@ -48,6 +48,10 @@ const NSYS_WRITES: Duration = Duration::from_secs(300);
 const ROCPROF: &str = "rocprofv3 records from the start of the server to its end, and so slows every stage down; the window is where to look in its \
                        trace, which is whole when the server has ended";
 
+/// Why nothing is recorded where the replicas of a server could not be called one by one.
+const BY_SERVICE: &str = "the profiler was not started: the load went to the Service of several replicas, which may lead the start and the stop of \
+                          the profiler to different ones; check that every pod of the server is ready, and run again";
+
 /// How long the calls may take.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
@@ -79,6 +83,8 @@ struct Order {
     /// When the window begins, from the start of the stage.
     start: Duration,
     target: Target,
+    /// Calls to the target may go to different servers.
+    by_service: bool,
     progress: Arc<Progress>,
     stop: Stop,
     limits: Limits,
@@ -140,11 +146,12 @@ fn not_offered(kind: ProfilerKind) -> String {
 }
 
 impl Profiler {
-    /// Begins to watch the load. `None`: nothing is profiled.
+    /// Begins to watch the load. `None`: nothing is profiled. `by_service`: the target is a Service of several servers.
     pub(super) fn start(
         input: &Input,
         workload: &Workload,
         ready: &Ready,
+        by_service: bool,
         progress: &Arc<Progress>,
         stop: &Stop,
     ) -> Result<Option<Profiler>, Failure> {
@@ -159,6 +166,7 @@ impl Profiler {
             start: profiling_start(profiling, stage),
             profiling: profiling.clone(),
             target: ready.target.clone(),
+            by_service,
             progress: Arc::clone(progress),
             stop: stop.clone(),
             limits: Limits::new(input.run.grace_period.0),
@@ -241,6 +249,11 @@ async fn run(order: &Order, ended: &mpsc::Receiver<()>) -> Profiling {
         files: Vec::new(),
         remarks: Vec::new(),
     };
+    if order.by_service && order.profiling.kind.has_endpoints() {
+        warn!("{BY_SERVICE}");
+        found.remarks.push(BY_SERVICE.to_owned());
+        return found;
+    }
     let begin = |began: Duration| began + order.start;
     match until(order, ended, begin).await {
         Wake::Due => {}

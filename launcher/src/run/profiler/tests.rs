@@ -82,6 +82,7 @@ fn order(target: Target, kind: ProfilerKind, duration: Duration) -> Order {
         index: 0,
         start: Duration::ZERO,
         target,
+        by_service: false,
         progress: Arc::new(progress),
         stop: Stop::default(),
         limits: Limits { start: LONG, stop: LONG, stop_at_end: Duration::from_millis(20) },
@@ -193,6 +194,15 @@ fn a_start_that_fails_is_told_and_stopped_unless_it_is_not_there() {
     assert_eq!(seen.calls(), [START]);
     assert!(found.stages.is_empty(), "no figure is touched");
     assert_told(&found, "the server has no /start_profile");
+}
+
+#[test]
+fn a_service_of_several_replicas_is_not_profiled() {
+    let (target, seen) = server(well);
+    let order = Order { by_service: true, ..order(target, ProfilerKind::Torch, LONG) };
+    let found = watch(order).end().unwrap();
+    assert_told(&found, "different ones");
+    assert_eq!((found.window, found.stages.len(), seen.calls().len()), (None, 0, 0));
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use crds::resolve::{ResolvedRun, ServerReplicas};
-use futures::future::FutureExt as _;
+use futures::future::{BoxFuture, FutureExt as _, join_all};
+use tokio::net::TcpStream;
 use tracing::{info, warn};
 
 use super::{Failure, egress, ready::Called};
@@ -20,6 +21,11 @@ use report::json::{CalledReplicaDocument, ServerReplicasDocument};
 const LIMIT: Duration = Duration::from_secs(60);
 /// Time between two lookups.
 const TRY_EVERY: Duration = Duration::from_secs(1);
+/// How long a connection to a replica may take.
+const CONNECT_LIMIT: Duration = Duration::from_secs(3);
+
+/// Whether something listens at an address. The DNS may still have the address of a pod that is gone.
+type Listens<'a> = &'a dyn Fn(SocketAddr) -> BoxFuture<'static, bool>;
 
 /// The replicas of the server of a run.
 pub(super) struct Replicas {
@@ -38,7 +44,7 @@ impl Replicas {
             let mut stopped = stop.watch();
             tokio::select! {
                 _ = stopped.wait_for(|state| *state != StopState::Run) => Err(Failure::cancelled()),
-                found = Replicas::look_up(asked, resolver, Clock::start()) => Ok(found),
+                found = Replicas::look_up(asked, resolver, &listens, Clock::start()) => Ok(found),
             }
         })?;
         match &found.addresses {
@@ -48,11 +54,11 @@ impl Replicas {
         Ok(Some(found))
     }
 
-    async fn look_up(asked: &ServerReplicas, resolver: &Resolver, clock: Clock) -> Replicas {
-        let addresses = addresses(asked, resolver, clock).await.map_err(|problem| {
+    async fn look_up(asked: &ServerReplicas, resolver: &Resolver, listens: Listens<'_>, clock: Clock) -> Replicas {
+        let addresses = addresses(asked, resolver, listens, clock).await.map_err(|problem| {
             format!(
                 "the requests were not spread over the replicas of the server (target.server.distribution): {problem}; the load went to \
-                 the Service, which distributes connections"
+                 the Service, which distributes connections; check that every pod of the server is ready, and run again"
             )
         });
         Replicas { asked: asked.clone(), addresses }
@@ -61,8 +67,17 @@ impl Replicas {
     /// Each replica with its own address, which is checked as any other of this name; `None`: the Service is called. All have the name of
     /// the Service of the pods in their requests.
     pub(super) fn called(&self, resolver: &Resolver) -> Option<Vec<Called>> {
-        let one = |address: &SocketAddr| (self.asked.url.clone(), resolver.clone().with_lookup(always(*address)));
+        let one = |address: &SocketAddr| Called {
+            url: self.asked.url.clone(),
+            resolver: resolver.clone().with_lookup(always(*address)),
+            address: Some(*address),
+        };
         self.addresses.as_ref().ok().map(|all| all.iter().map(one).collect())
+    }
+
+    /// Whether the Service is called, which may lead each call to another replica.
+    pub(super) fn by_service(&self) -> bool {
+        self.addresses.is_err()
     }
 
     /// What the report says of them. `requests`: how many each of them got.
@@ -84,8 +99,19 @@ fn always(address: SocketAddr) -> Lookup {
     Arc::new(move |_, _| async move { Ok(vec![address]) }.boxed())
 }
 
-/// The addresses of all replicas, or what the name has in place of them.
-async fn addresses(asked: &ServerReplicas, resolver: &Resolver, clock: Clock) -> Result<Vec<SocketAddr>, String> {
+fn listens(address: SocketAddr) -> BoxFuture<'static, bool> {
+    let connected = clock::limit(CONNECT_LIMIT, TcpStream::connect(address));
+    async move { matches!(connected.await, Ok(Ok(_))) }.boxed()
+}
+
+/// The addresses of all replicas, at each of which something listens, or what the name has in place of them. The name is looked up until
+/// then, because an answer may be older than a pod.
+async fn addresses(
+    asked: &ServerReplicas,
+    resolver: &Resolver,
+    listens: Listens<'_>,
+    clock: Clock,
+) -> Result<Vec<SocketAddr>, String> {
     let Some((host, port)) = egress::host_and_port(&asked.url) else { return Err(format!("{} is no URL", asked.url)) };
     let sleeper = clock.sleeper();
     let limit = LIMIT.as_secs();
@@ -98,10 +124,15 @@ async fn addresses(asked: &ServerReplicas, resolver: &Resolver, clock: Clock) ->
             Ok(mut found) => {
                 found.sort_unstable();
                 found.dedup();
-                if found.len() >= asked.count as usize {
-                    return Ok(found);
+                let silent = match found.len() >= asked.count as usize {
+                    true => first_silent(&found, listens).await,
+                    false => None,
+                };
+                match silent {
+                    Some(address) => format!("{host} has the address {address}, at which no server listens"),
+                    None if found.len() >= asked.count as usize => return Ok(found),
+                    None => format!("{host} has {} of {} addresses", found.len(), asked.count),
                 }
-                format!("{host} has {} of {} addresses", found.len(), asked.count)
             }
             Err(error) if error.is_refusal() => return Err(format!("{host} {error}")),
             Err(error) => format!("{host} has no address: {error}"),
@@ -115,6 +146,12 @@ async fn addresses(asked: &ServerReplicas, resolver: &Resolver, clock: Clock) ->
         }
         sleeper.until(clock.now() + TRY_EVERY).await;
     }
+}
+
+/// The first address at which nothing listens.
+async fn first_silent(addresses: &[SocketAddr], listens: Listens<'_>) -> Option<SocketAddr> {
+    let all = join_all(addresses.iter().map(|it| listens(*it))).await;
+    addresses.iter().zip(all).find(|(_, listens)| !listens).map(|(address, _)| *address)
 }
 
 #[cfg(test)]

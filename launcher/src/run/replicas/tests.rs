@@ -41,9 +41,13 @@ fn resolver(answers: &'static [&[&str]]) -> (Resolver, Arc<AtomicU64>) {
     (Resolver::in_cluster(rules).with_lookup(lookup), asked)
 }
 
+fn all_listen(_: SocketAddr) -> BoxFuture<'static, bool> {
+    async { true }.boxed()
+}
+
 async fn look_up(answers: &'static [&[&str]]) -> (Result<Vec<String>, String>, u64) {
     let (resolver, lookups) = resolver(answers);
-    let found = Replicas::look_up(&asked(8000), &resolver, Clock::from_runtime()).await;
+    let found = Replicas::look_up(&asked(8000), &resolver, &all_listen, Clock::from_runtime()).await;
     let addresses = found.addresses.map(|all| all.iter().map(SocketAddr::to_string).collect());
     (addresses, lookups.load(Ordering::SeqCst))
 }
@@ -76,7 +80,7 @@ async fn where_an_address_stays_missing_the_service_is_called_and_the_report_say
         (&[&[]], "chat-pods.bench.svc has no address: no such name, after 60 seconds"),
     ] {
         let (resolver, lookups) = resolver(answers);
-        let found = Replicas::look_up(&asked(8000), &resolver, Clock::from_runtime()).await;
+        let found = Replicas::look_up(&asked(8000), &resolver, &all_listen, Clock::from_runtime()).await;
         assert!(lookups.load(Ordering::SeqCst) > 50, "it waits");
         assert!(found.called(&resolver).is_none());
         let document = found.document(&[]);
@@ -95,10 +99,36 @@ async fn an_address_that_may_not_be_called_is_not_waited_for() {
         counted.fetch_add(1, Ordering::SeqCst);
         async move { Ok(vec![SocketAddr::from(([10, 0, 0, 5], port))]) }.boxed()
     }));
-    let found = Replicas::look_up(&asked(8000), &blocked, Clock::from_runtime()).await;
+    let found = Replicas::look_up(&asked(8000), &blocked, &all_listen, Clock::from_runtime()).await;
     let why = found.addresses.unwrap_err();
     assert!(why.contains("resolves to 10.0.0.5"), "{why}");
     assert_eq!(lookups.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_at_which_nothing_listens_is_looked_up_again() {
+    let gone = SocketAddr::from(([10, 0, 0, 4], 8000));
+    let listens = |it: SocketAddr| async move { it != gone }.boxed();
+    let (stale, _) = resolver(&[&["10.0.0.4", "10.0.0.5"], &["10.0.0.4", "10.0.0.5"], &["10.0.0.5", "10.0.0.6"]]);
+    let found = Replicas::look_up(&asked(8000), &stale, &listens, Clock::from_runtime()).await;
+    assert_eq!(found.called(&stale).unwrap()[0].address, Some(SocketAddr::from(([10, 0, 0, 5], 8000))));
+    assert!(!found.by_service());
+
+    let (stays, lookups) = resolver(&[&["10.0.0.4", "10.0.0.5"]]);
+    let found = Replicas::look_up(&asked(8000), &stays, &listens, Clock::from_runtime()).await;
+    assert!(found.by_service() && lookups.load(Ordering::SeqCst) > 50, "it waits");
+    let why = found.addresses.unwrap_err();
+    assert!(why.contains("has the address 10.0.0.4:8000, at which no server listens, after 60 seconds"), "{why}");
+    assert!(why.contains("check that every pod of the server is ready"), "{why}");
+}
+
+#[tokio::test]
+async fn a_closed_port_does_not_listen() {
+    let open = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = open.local_addr().unwrap();
+    assert!(listens(address).await);
+    drop(open);
+    assert!(!listens(address).await);
 }
 
 /// A server that counts the requests whose host is that of the Service of the pods.
@@ -127,9 +157,9 @@ async fn each_replica_is_called_at_its_own_address_by_the_name_of_the_service() 
     let (port, first) = server("127.0.0.1", 0);
     let (_, second) = server("127.0.0.2", port);
     let (resolver, _) = resolver(&[&["127.0.0.2", "127.0.0.1"]]);
-    let found = Replicas::look_up(&asked(port), &resolver, Clock::start()).await;
+    let found = Replicas::look_up(&asked(port), &resolver, &listens, Clock::start()).await;
     let called = found.called(&resolver).unwrap();
-    for ((url, resolver), times) in called.iter().zip([1, 3]) {
+    for (Called { url, resolver, .. }, times) in called.iter().zip([1, 3]) {
         let target = Target::new(url, Api::Completions, None, None, &Default::default()).unwrap();
         let target = target.resolving_with(resolver.clone()).unwrap();
         for _ in 0..times {
