@@ -180,6 +180,7 @@ fn not_there(endpoint: &Endpoint) -> String {
     let path = sleep_mode::IS_SLEEPING;
     format!(
         "sleep_levels: the server ({engine}) has no {path}; start a vLLM from 0.8 on with --enable-sleep-mode and the variable \
-         VLLM_SERVER_DEV_MODE=1, which engine VLLM gets by itself, or take sleep_levels out of the profile"
+         VLLM_SERVER_DEV_MODE=1, which engine VLLM gets by itself where its args, config and env do not turn them off; or take \
+         sleep_levels out of the profile"
     )
 }

@@ -62,8 +62,9 @@ impl ReplicaStart {
         }
     }
 
+    /// Adds a flag, unless it is there or turned off.
     pub(super) fn add_flag(&mut self, name: &str) {
-        if !self.has_option(name) {
+        if !self.has_option(name) && !self.has_option(&format!("no-{name}")) {
             self.args.push(format!("--{name}"));
         }
     }

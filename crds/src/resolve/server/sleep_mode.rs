@@ -5,17 +5,19 @@ use crate::benchmark_run::ServerEngine;
 
 /// The option of vLLM, and of the simulator.
 const OPTION: &str = "enable-sleep-mode";
+/// The option that turns it off.
+const OFF: &str = "no-enable-sleep-mode";
 /// The variable with which vLLM has the endpoints of its sleep mode.
 const DEV_MODE: &str = "VLLM_SERVER_DEV_MODE";
 
 impl ReplicaStart {
     /// Whether the server is started with its sleep mode.
     pub fn has_sleep_mode(&self) -> bool {
-        self.has_option(OPTION)
+        self.has_option(OPTION) && !self.has_option(OFF)
     }
 
-    /// The same start with the sleep mode of vLLM and its endpoints. What the environment says of them already stays. An engine without
-    /// this mode is started as it was.
+    /// The same start with the sleep mode of vLLM and its endpoints. What options and environment say of them already stays. An
+    /// engine without this mode is started as it was.
     #[must_use]
     pub fn with_sleep_mode(mut self, engine: ServerEngine) -> ReplicaStart {
         if matches!(engine, ServerEngine::Vllm | ServerEngine::Simulator) {
@@ -62,6 +64,9 @@ mod tests {
             &format!("VLLM_SERVER_DEV_MODE=1 /bin/benchwright sim {ADDRESS} --enable-sleep-mode"),
         );
         assert_sleeps("{engine: Custom, command: [s]}", "s");
+        const OFF: &str = "{engine: VLLM, model: m, config: {enable-sleep-mode: false}}";
+        assert_sleeps(OFF, &format!("VLLM_SERVER_DEV_MODE=1 vllm serve m {ADDRESS} --no-enable-sleep-mode"));
+        assert!(!start(OFF).0.has_sleep_mode());
         assert!(start("{engine: VLLM, model: m, args: [--enable-sleep-mode]}").0.has_sleep_mode());
         assert!(!start("{engine: VLLM, model: m}").0.has_sleep_mode());
     }
