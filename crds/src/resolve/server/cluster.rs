@@ -63,8 +63,10 @@ fn key(server: &Server, settings: &Settings) -> String {
     let mut whole = server.clone();
     whole.image = Some(server_image(server, settings).to_owned());
     (whole.replicas, whole.port) = (Some(defaults.replicas), Some(defaults.port));
-    // One that is not wrapped is started as releases before did.
-    whole.wrapper = defaults.wrapper.then_some(true);
+    // The default is left out, so that one that was started before there were wrappers is still used: its log is then missed, and that is said.
+    whole.wrapper = None;
+    let unwritten = effective::server(&whole).wrapper;
+    whole.wrapper = Some(defaults.wrapper).filter(|it| *it != unwritten);
     // Who distributes the requests, and how long the server lives, changes nothing in it.
     (whole.distribution, whole.lifecycle) = (None, None);
     let text = serde_json::to_vec(&whole).expect("a description holds texts, numbers, lists and maps of them");

@@ -1,4 +1,5 @@
 use super::*;
+use crate::resolve::{RunIdentity, Settings};
 
 fn check(place: Place, server: &str) -> Result<ManagedServer, Vec<String>> {
     let server: Server = serde_saphyr::from_str(server).unwrap();
@@ -33,6 +34,26 @@ fn each_engine_is_started_as_its_documentation_says() {
         "/bin/benchwright sim --model m --host 127.0.0.1 --port 9000 --preset tiny"
     );
     assert_eq!(line("{engine: Custom, command: [python3, s.py], args: ['-p', '$(PORT)']}"), "python3 s.py -p 9000");
+}
+
+#[test]
+fn a_shared_server_of_a_time_before_wrappers_is_still_used() {
+    let name = |more: &str| {
+        let server: Server =
+            serde_saphyr::from_str(&format!("{{engine: Simulator, image: i, lifecycle: Reuse{more}}}")).unwrap();
+        let run = RunIdentity {
+            name: "chat".into(),
+            namespace: "bench".into(),
+            uid: "u".into(),
+            attempt: 1,
+            repeat_number: None,
+        };
+        ServerNames::new(&run, &server, &Settings::default()).server
+    };
+    // The hash of {"engine":"Simulator","image":"i","port":8000,"replicas":1}.
+    assert_eq!(name(""), "benchwright-6536c566fd-server");
+    assert_eq!(name(", wrapper: true"), name(""));
+    assert_ne!(name(", wrapper: false"), name(""));
 }
 
 #[test]
