@@ -84,15 +84,28 @@ pub struct PodStart {
 impl PodStart {
     /// `ready`: when the server answered, by the clock of its node.
     pub fn new(times: PodTimes, ready: Option<Timestamp>) -> PodStart {
-        // Clocks of several machines: what is a little below zero took no time.
-        let between =
-            |from: Option<Timestamp>, to: Option<Timestamp>| Some(to?.duration_since(from?).as_secs_f64().max(0.0));
+        // Clocks of several machines: a time below zero is none.
+        let between = |from: Option<Timestamp>, to: Option<Timestamp>| {
+            Some(to?.duration_since(from?).as_secs_f64()).filter(|it| *it >= 0.0)
+        };
         PodStart {
             times,
             scheduling_seconds: between(times.created, times.scheduled),
             container_seconds: between(times.scheduled, times.container),
             ready_seconds: between(times.scheduled, ready),
         }
+    }
+
+    /// Why a time is absent although both of its ends are known; `None`: it is not so.
+    pub fn remark(&self) -> Option<String> {
+        let PodTimes { scheduled, container, .. } = self.times;
+        let behind = scheduled?.duration_since(container?).as_secs_f64();
+        (behind > 0.0).then(|| {
+            format!(
+                "the report lacks the time from the pod's node to its container: by the clock of the node the container started {behind} s before the control plane \
+                 chose the node, so one of both clocks is wrong; set them by NTP"
+            )
+        })
     }
 }
 
@@ -418,6 +431,17 @@ mod tests {
         let start =
             |it: &&'a Startup| Start { startup: it, observed_ready_seconds: None, sleep_cycles: &[], pod: None };
         Column { name: name.to_owned(), starts: starts.iter().map(start).collect() }
+    }
+
+    #[test]
+    fn a_time_between_clocks_that_disagree_is_absent_and_said() {
+        let at = |second: i64| Some(Timestamp::from_second(1_700_000_000 + second).unwrap());
+        let times = PodTimes { created: at(0), scheduled: at(2), container: at(1) };
+        let pod = PodStart::new(times, at(1));
+        assert_eq!((pod.scheduling_seconds, pod.container_seconds, pod.ready_seconds), (Some(2.0), None, None));
+        assert!(pod.remark().unwrap().contains("started 1 s before"), "{:?}", pod.remark());
+        let right = PodStart::new(PodTimes { container: at(2), ..times }, at(5));
+        assert_eq!((right.container_seconds, right.ready_seconds, right.remark()), (Some(0.0), Some(3.0), None));
     }
 
     #[track_caller]

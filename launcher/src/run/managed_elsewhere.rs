@@ -1,6 +1,7 @@
 //! The server of a run with `target.server`, where this program cannot keep one: its keeper needs what only Linux has.
 
 use std::{
+    net::IpAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -39,8 +40,16 @@ impl Exited {
     }
 }
 
+/// What would be known of each pod.
+#[expect(dead_code, reason = "a launcher in a cluster runs on Linux")]
+pub(super) struct ByReplica<'a> {
+    pub(super) addresses: Option<Vec<IpAddr>>,
+    pub(super) requests: &'a [u64],
+    pub(super) sleep_cycles: Vec<Vec<SleepCycle>>,
+}
+
 /// A launcher in a cluster runs on Linux.
-pub(super) fn describe_pods(_: &ResolvedRun, _: &Resolver, _: Duration, _: Vec<Vec<SleepCycle>>) -> Option<Described> {
+pub(super) fn describe_pods(_: &ResolvedRun, _: &Resolver, _: Duration, _: ByReplica<'_>) -> Option<Described> {
     None
 }
 

@@ -58,6 +58,7 @@ pub use managed::commands as servers;
 pub use options::{RunOptions, default_threads};
 pub(crate) use outcome::Failure;
 use process::Process;
+use replicas::Replicas;
 use report::{
     LoadGenReport, Report, Stored,
     baseline::BaselineReport,
@@ -248,12 +249,13 @@ impl Order<'_> {
             || process.stop.state() != StopState::Run;
         let death = process.servers.death();
         let mut managed = process.servers.describe(is_last, store.is_open(), sleep_cycles.clone());
-        if managed.is_none() && store.is_open() {
-            let limit = signals::time_to_collect(&process.stop, input.run.grace_period.0);
-            managed = managed::describe_pods(&input.run, &process.resolver, limit, sleep_cycles);
-        }
         if let Some(managed) = &mut managed {
             managed.document.count_requests(&requests_by_replica);
+        } else if store.is_open() {
+            let limit = signals::time_to_collect(&process.stop, input.run.grace_period.0);
+            let addresses = replicas.as_ref().and_then(Replicas::addresses);
+            let by_replica = managed::ByReplica { addresses, requests: &requests_by_replica, sleep_cycles };
+            managed = managed::describe_pods(&input.run, &process.resolver, limit, by_replica);
         }
         let replicas = replicas.map(|it| it.document(&requests_by_replica));
         let Issued { workload, load, tests, trials } = issued;

@@ -161,6 +161,34 @@ fn a_log_that_cannot_be_read_is_said_and_fails_nothing() {
 }
 
 #[test]
+fn a_pod_that_the_dns_does_not_have_is_missed_and_clocks_that_disagree_are_said() {
+    let pod = Pod::new();
+    let server = Server::start(&pod);
+    let managed = |replicas: u32, container: &str| {
+        pod.mount(&target(""), |run| {
+            server.be_target(run);
+            let about = run.server.as_mut().unwrap();
+            about.server.replicas = replicas;
+            about.pods.as_mut().unwrap().container = Some(container.parse().unwrap());
+        });
+        fs::remove_dir_all(pod.path("results")).unwrap();
+        fs::create_dir_all(pod.path("results")).unwrap();
+        assert_passed(&pod);
+        report(&results(&pod))
+    };
+    let report = managed(2, "2026-01-02T03:04:37Z");
+    let about = &report["managedServer"];
+    assert_eq!(about["replicas"].as_array().unwrap().len(), 1, "{about}");
+    let notes = about["notes"].to_string();
+    assert!(notes.contains("127.0.0.1 has the addresses of 1 of 2 pods"), "{notes}");
+    let report = managed(1, "2026-01-02T03:04:06Z");
+    let notes = report["managedServer"]["notes"].to_string();
+    assert!(notes.contains("started 1 s before the control plane chose the node"), "{notes}");
+    let times = &report["startups"][0]["pod"];
+    assert!(times.get("containerSeconds").is_none() && times["readySeconds"].is_f64(), "{times}");
+}
+
+#[test]
 fn traces_are_copied_from_the_pod() {
     let pod = Pod::new();
     let server = Server::start(&pod);

@@ -24,7 +24,7 @@ use tracing::{info, warn};
 
 use super::{Extras, Failure};
 use engine::stop::{Stop, StopReason};
-pub(super) use pods::{describe as describe_pods, fetch_traces};
+pub(super) use pods::{ByReplica, describe as describe_pods, fetch_traces};
 use report::{
     json::{ManagedServerDocument, ReplicaDocument},
     startup::{ServerStart, SleepCycle},

@@ -4,7 +4,7 @@
 use std::{
     fs::{self, File},
     io::Write,
-    net::IpAddr,
+    net::{IpAddr, SocketAddr},
     path::{Component, Path, PathBuf},
     time::Duration,
 };
@@ -41,8 +41,11 @@ const MAX_JSON: u64 = 1 << 20;
 const MAX_TRACES: u64 = 1 << 30;
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How often it is looked whether a trace still grows.
+/// How often it is looked whether a trace still grows, and after how many looks without a change it does not.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+const QUIET_LOOKS: u32 = 3;
+/// How long a list of traces may take.
+const LIST: Duration = Duration::from_secs(10);
 
 /// A pod, by its own address.
 struct Pod {
@@ -51,20 +54,43 @@ struct Pod {
     client: Client,
 }
 
+/// What is known of each pod apart, in the order of their addresses.
+pub(in crate::run) struct ByReplica<'a> {
+    /// The addresses that the load went to; `None`: it went to one name for all pods, or there is one pod.
+    pub(in crate::run) addresses: Option<Vec<IpAddr>>,
+    /// The requests that each got; empty: it is not known.
+    pub(in crate::run) requests: &'a [u64],
+    /// The sleeps of each; empty: there were none.
+    pub(in crate::run) sleep_cycles: Vec<Vec<SleepCycle>>,
+}
+
 /// What a pod gave of its server.
 struct Found {
+    /// Its place among the addresses of all pods, of which some may have given nothing.
+    place: usize,
     ip: IpAddr,
     start: WrappedStart,
     log: PathBuf,
 }
 
+impl ByReplica<'_> {
+    fn requests(&self, pod: &Found) -> Option<u64> {
+        self.requests.get(pod.place).filter(|_| self.addresses.is_some()).copied()
+    }
+
+    fn slept(&self, pod: &Found, is_single: bool) -> Vec<SleepCycle> {
+        // Without the addresses of the load it is not known which of several pods slept.
+        let is_known = is_single || self.addresses.is_some();
+        self.sleep_cycles.get(pod.place).filter(|_| is_known).cloned().unwrap_or_default()
+    }
+}
+
 /// What the report says of a server in pods; `None`: the run has none. `limit`: how long its pods may take to answer.
-/// `sleep_cycles`: those of each replica, in the order of their addresses.
 pub(in crate::run) fn describe(
     run: &ResolvedRun,
     resolver: &Resolver,
     limit: Duration,
-    sleep_cycles: Vec<Vec<SleepCycle>>,
+    by_replica: ByReplica<'_>,
 ) -> Option<Described> {
     let about = run.server.as_deref()?;
     let mut notes = Vec::new();
@@ -78,23 +104,35 @@ pub(in crate::run) fn describe(
         Some(address) => {
             let read = fs::create_dir_all(&folder)
                 .map_err(|error| format!("{} cannot be made: {error}", folder.display()))
-                .and_then(|()| blocking(read_logs(address, resolver, &folder, limit, &mut found, &mut notes))?);
+                .and_then(|()| {
+                    let known = by_replica.addresses.as_deref();
+                    let asked = Asked { address, known, replicas: about.server.replicas };
+                    blocking(read_logs(asked, resolver, &folder, limit, &mut found, &mut notes))?
+                });
             if let Err(why) = read {
                 notes.push(format!("its log was not read: {why}"));
             }
         }
     }
-    notes.iter().for_each(|it| warn!("the server: {it}"));
     let is_single = about.server.replicas == 1;
-    let documents: Vec<_> = found.iter().enumerate().map(|(index, it)| replica(run, about, index, it)).collect();
-    // One that did not give its log would get those of another.
-    let is_whole = sleep_cycles.len() == found.len();
-    let mut sleep_cycles = sleep_cycles.into_iter().filter(|_| is_whole);
+    for Found { ip, start, .. } in found.iter().filter(|it| it.start.starts > 1) {
+        notes.push(format!(
+            "the container of its pod at {ip} has started {} times; log and start are those of the last, and `kubectl logs --previous` has the output before",
+            start.starts
+        ));
+    }
+    let pod_start = |it: &Found| about.pods.filter(|_| is_single).map(|times| PodStart::new(times, it.start.ready));
+    notes.extend(found.first().and_then(pod_start).and_then(|it| it.remark()));
+    notes.iter().for_each(|it| warn!("the server: {it}"));
+    let documents = found.iter().enumerate().map(|(index, it)| {
+        let requests = by_replica.requests(it);
+        ReplicaDocument { requests, ..replica(run, about, index, it) }
+    });
+    let documents: Vec<_> = documents.collect();
     let starts = found.iter().zip(&documents).enumerate().filter_map(|(index, (it, document))| {
-        let start = start(index, document, it, sleep_cycles.next().unwrap_or_default())?;
+        let start = start(index, document, it, by_replica.slept(it, is_single))?;
         // Of several pods the times of the last one are known, which may be any of them.
-        let pod = about.pods.filter(|_| is_single).map(|times| PodStart::new(times, it.start.ready));
-        Some(ServerStart { pod, ..start })
+        Some(ServerStart { pod: pod_start(it), ..start })
     });
     Some(Described {
         starts: starts.collect(),
@@ -118,16 +156,15 @@ fn replica(run: &ResolvedRun, about: &ServerInPods, index: usize, Found { ip, st
     let port = about.server.port.unwrap_or_default();
     let url = match about.server.replicas {
         1 => run.endpoint.name().to_owned(),
-        _ => format!("http://{}", std::net::SocketAddr::new(*ip, port)),
+        _ => format!("http://{}", SocketAddr::new(*ip, port)),
     };
     let command = about.server.in_pod(port, run.profiling.as_ref().map(|it| it.kind));
-    let ready = start.ready.map(|it| it.duration_since(start.started).as_millis());
     ReplicaDocument {
         url,
         command: managed_server::arguments(&[command.command, command.args].concat()),
         pid: start.pid,
         started: start.started,
-        ready_ms: ready.map(|it| u64::try_from(it).unwrap_or(0)),
+        ready_ms: start.ready_ms,
         requests: None,
         exit: None,
         died: false,
@@ -149,8 +186,17 @@ fn start(
     starts::of(index, document, log, Some(&start.now.to_zoned(zone)), sleep_cycles)
 }
 
+/// Which pods are asked.
+struct Asked<'a> {
+    address: &'a LogAddress,
+    /// Their addresses; `None`: the DNS of the cluster is asked for them.
+    known: Option<&'a [IpAddr]>,
+    /// How many there should be.
+    replicas: u32,
+}
+
 async fn read_logs(
-    address: &LogAddress,
+    asked: Asked<'_>,
     resolver: &Resolver,
     folder: &Path,
     limit: Duration,
@@ -159,20 +205,21 @@ async fn read_logs(
 ) -> Result<(), String> {
     let clock = Clock::start();
     let late = |_| format!("no answer within {}", Span(limit));
-    let mut pods = clock.within(Some(limit), pods(address, resolver)).await.map_err(late)??;
+    let mut pods = clock.within(Some(limit), pods(&asked, resolver)).await.map_err(late)??;
+    notes.extend(asked.missing(pods.len(), "their logs were read"));
     if pods.len() > MAX_LOGS {
         notes.push(format!("the logs of {MAX_LOGS} of its {} pods were read, which is the most", pods.len()));
         pods.truncate(MAX_LOGS);
     }
-    for (index, pod) in pods.iter().enumerate() {
-        let log = folder.join(format!("{index}.log"));
+    for (place, pod) in pods.iter().enumerate() {
+        let log = folder.join(format!("{place}.log"));
         let read = async {
             let start: WrappedStart = pod.json("start").await?;
             pod.save("log", &log, MAX_LOG).await?;
             Ok::<_, String>(start)
         };
         match clock.within(Some(limit), read).await.map_err(late).flatten() {
-            Ok(start) => found.push(Found { ip: pod.ip, start, log }),
+            Ok(start) => found.push(Found { place, ip: pod.ip, start, log }),
             Err(why) => notes.push(format!(
                 "the log of its pod at {} was not read: {why}; `kubectl logs` has it while the pod exists",
                 pod.ip
@@ -192,10 +239,12 @@ pub(in crate::run) fn fetch_traces(
     limit: Duration,
 ) -> Vec<String> {
     let mut remarks = Vec::new();
-    let Some(address) = run.server.as_ref().and_then(|it| it.log.as_ref()) else { return remarks };
+    let Some(about) = run.server.as_ref() else { return remarks };
+    let Some(address) = about.log.as_ref() else { return remarks };
+    let asked = Asked { address, known: None, replicas: about.server.replicas };
     let copied = blocking(async {
         let late = |_| Err(format!("no answer within {}", Span(limit)));
-        let copied = copy_traces(address, resolver, folder, settles, &mut remarks);
+        let copied = copy_traces(asked, resolver, folder, settles, &mut remarks);
         clock::limit(limit, copied).await.unwrap_or_else(late)
     });
     if let Err(why) = copied.flatten() {
@@ -205,18 +254,23 @@ pub(in crate::run) fn fetch_traces(
 }
 
 async fn copy_traces(
-    address: &LogAddress,
+    asked: Asked<'_>,
     resolver: &Resolver,
     folder: &Path,
     settles: Duration,
     remarks: &mut Vec<String>,
 ) -> Result<(), String> {
-    let pods = pods(address, resolver).await?;
-    let lists = settled(&pods, settles).await?;
+    let pods = pods(&asked, resolver).await?;
+    remarks.extend(asked.missing(pods.len(), "their traces were looked for"));
+    let mut traces = Vec::new();
+    for (pod, list) in pods.iter().zip(settled(&pods, settles).await) {
+        match list {
+            Ok(list) => traces.extend(list.into_iter().map(|it| (pod, it))),
+            Err(why) => remarks.push(format!("the traces of the pod at {} were not collected: {why}", pod.ip)),
+        }
+    }
     let mut left = MAX_TRACES;
-    for (pod, Trace { name, bytes }) in
-        pods.iter().zip(lists).flat_map(|(pod, list)| list.into_iter().map(move |it| (pod, it)))
-    {
+    for (pod, Trace { name, bytes }) in traces {
         let is_plain = Path::new(&name).components().all(|it| matches!(it, Component::Normal(_)));
         if bytes > left || !is_plain {
             let most = MAX_TRACES >> 30;
@@ -225,15 +279,23 @@ async fn copy_traces(
             ));
             continue;
         }
-        left -= bytes;
-        let path = folder.join(&name);
+        // Files of several pods may have one name.
+        let path = if pods.len() > 1 { folder.join(folder_name(pod.ip)).join(&name) } else { folder.join(&name) };
         let made = fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(|error| error.to_string());
         let saved = match made {
-            Ok(()) => pod.save(&format!("traces/{name}"), &path, bytes).await,
+            Ok(()) => pod.save(&format!("traces/{name}"), &path, left).await,
             Err(error) => Err(error),
         };
         match saved {
-            Ok(()) => info!(name, bytes, "a trace is collected"),
+            Ok(length) => {
+                left -= length;
+                info!(name, bytes = length, "a trace is collected");
+                if length != bytes {
+                    remarks.push(format!(
+                        "{name} grew from {bytes} to {length} bytes while it was collected, and may not be whole; it is in the pod while that exists"
+                    ));
+                }
+            }
             Err(why) => {
                 let _ = fs::remove_file(&path);
                 remarks.push(format!("{name} was not collected: {why}"));
@@ -244,21 +306,29 @@ async fn copy_traces(
 }
 
 /// The traces of each pod, when they grow no more: a profiler may write them after it has answered its stop.
-async fn settled(pods: &[Pod], settles: Duration) -> Result<Vec<Vec<Trace>>, String> {
+async fn settled(pods: &[Pod], settles: Duration) -> Vec<Result<Vec<Trace>, String>> {
     let clock = Clock::start();
-    let mut before: Option<Vec<Vec<Trace>>> = None;
+    let mut before = Vec::new();
+    let mut quiet = 0;
     loop {
         let mut now = Vec::new();
         for pod in pods {
-            now.push(pod.json::<Vec<Trace>>("traces").await?);
+            let late = |_| Err(format!("no answer within {}", Span(LIST)));
+            now.push(clock::limit(LIST, pod.json::<Vec<Trace>>("traces")).await.unwrap_or_else(late));
         }
-        let is_there = now.iter().any(|it| !it.is_empty());
-        if is_there && before.as_ref() == Some(&now) || clock.now() >= settles {
-            return Ok(now);
+        let is_there = now.iter().flatten().any(|it| !it.is_empty());
+        quiet = if is_there && before == now { quiet + 1 } else { 0 };
+        if quiet >= QUIET_LOOKS || clock.now() >= settles {
+            return now;
         }
-        before = Some(now);
+        before = now;
         tokio::time::sleep(LOOK_EVERY).await;
     }
+}
+
+/// What the folder of a pod is called, in which colons would be refused elsewhere.
+fn folder_name(ip: IpAddr) -> String {
+    ip.to_string().replace(':', "-")
 }
 
 fn blocking<T>(work: impl Future<Output = T>) -> Result<T, String> {
@@ -266,14 +336,30 @@ fn blocking<T>(work: impl Future<Output = T>) -> Result<T, String> {
     runtime.map(|it| it.block_on(work)).map_err(|error| error.to_string())
 }
 
-/// The pods behind a name, each with a client of its own.
-async fn pods(address: &LogAddress, resolver: &Resolver) -> Result<Vec<Pod>, String> {
-    let LogAddress { host, port } = address;
-    let mut found = resolver.addresses(host, *port).await.map_err(|error| format!("{host} {error}"))?;
+impl Asked<'_> {
+    /// What is said where the DNS does not have all pods. `what`: what was done with those that it has.
+    fn missing(&self, found: usize, what: &str) -> Option<String> {
+        let Asked { address, replicas, .. } = self;
+        let host = &address.host;
+        (found < *replicas as usize).then(|| {
+            format!(
+                "{host} has the addresses of {found} of {replicas} pods, and {what}; `kubectl logs` has those of the others while their pods exist"
+            )
+        })
+    }
+}
+
+/// The pods that are asked, each with a client of its own, in the order of their addresses.
+async fn pods(asked: &Asked<'_>, resolver: &Resolver) -> Result<Vec<Pod>, String> {
+    let LogAddress { host, port } = asked.address;
+    let mut found: Vec<SocketAddr> = match asked.known {
+        Some(known) => known.iter().map(|it| SocketAddr::new(*it, *port)).collect(),
+        None => resolver.addresses(host, *port).await.map_err(|error| format!("{host} {error}"))?,
+    };
     found.sort();
     found.dedup();
     let base = Url::parse(&format!("http://{host}:{port}/")).map_err(|error| format!("{host}: {error}"))?;
-    let pod = |it: std::net::SocketAddr| {
+    let pod = |it: SocketAddr| {
         let client = web_client::builder(resolver)?.resolve(host, it).connect_timeout(CONNECT);
         let client = client.redirect(reqwest::redirect::Policy::none()).build().map_err(|error| error.to_string())?;
         Ok(Pod { ip: it.ip(), base: base.clone(), client })
@@ -297,14 +383,14 @@ impl Pod {
         serde_json::from_slice(&body).map_err(|error| format!("/{path} is not as expected: {error}"))
     }
 
-    async fn save(&self, path: &str, to: &Path, most: u64) -> Result<(), String> {
+    async fn save(&self, path: &str, to: &Path, most: u64) -> Result<u64, String> {
         let response = self.get(path).await?;
         let mut file = File::create(to).map_err(|error| error.to_string())?;
         read(response, most, &mut file).await
     }
 }
 
-async fn read(mut response: Response, most: u64, to: &mut impl Write) -> Result<(), String> {
+async fn read(mut response: Response, most: u64, to: &mut impl Write) -> Result<u64, String> {
     let mut length = 0;
     while let Some(part) = response.chunk().await.map_err(in_words)? {
         length += part.len() as u64;
@@ -313,9 +399,12 @@ async fn read(mut response: Response, most: u64, to: &mut impl Write) -> Result<
         }
         to.write_all(&part).map_err(|error| error.to_string())?;
     }
-    Ok(())
+    Ok(length)
 }
 
 fn in_words(error: reqwest::Error) -> String {
     crds::wording::with_causes(&error.without_url())
 }
+
+#[cfg(test)]
+mod tests;

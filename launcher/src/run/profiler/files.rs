@@ -12,8 +12,8 @@ use tracing::warn;
 pub(super) const FOLDER: &str = "profiling";
 /// The most files that are listed: an engine writes one for each of its processes.
 const MAX_FILES: usize = 1_000;
-/// How deep files are looked for: rocprofv3 makes a folder for the host, and one for the process.
-const MAX_DEPTH: usize = 4;
+/// How deep files are looked for: rocprofv3 makes a folder for the host, and one for the process. Several pods have a folder each around them.
+const MAX_DEPTH: usize = 5;
 
 /// Adds the files that lie in the folder, or says that the server has them.
 pub(super) fn add(mut profiling: Profiling, folder: Option<&Path>) -> Profiling {

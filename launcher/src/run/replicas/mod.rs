@@ -1,6 +1,10 @@
 //! [I/O] The replicas of a server that the operator started: their addresses, all of which one name has in the DNS of the cluster.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use crds::resolve::{ResolvedRun, ServerReplicas};
 use futures::future::{BoxFuture, FutureExt as _, join_all};
@@ -78,6 +82,11 @@ impl Replicas {
     /// Whether the Service is called, which may lead each call to another replica.
     pub(super) fn by_service(&self) -> bool {
         self.addresses.is_err()
+    }
+
+    /// The address of each, in their order; `None`: the Service is called.
+    pub(super) fn addresses(&self) -> Option<Vec<IpAddr>> {
+        self.addresses.as_ref().ok().map(|all| all.iter().map(SocketAddr::ip).collect())
     }
 
     /// What the report says of them. `requests`: how many each of them got.
