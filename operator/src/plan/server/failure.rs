@@ -89,7 +89,7 @@ mod tests {
         );
         assert_described(
             ended(1, "Error", "\n\u{1b}[31mno access with HF_TOKEN=abcdef123456\nValueError: x\n"),
-            "the server in pod s-0 ended with exit code 1; its last words:\n[31mno access with HF_TOKEN=<redacted>\nValueError: x",
+            "the server in pod s-0 ended with exit code 1; its last words:\nno access with HF_TOKEN=<redacted>\nValueError: x",
         );
     }
 
