@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crds::{BenchmarkRun, status::Phase};
+use futures::future::BoxFuture;
 use jiff::{Timestamp, Unit};
 use kube::{Api, ResourceExt, runtime::controller::Action};
 use tokio::sync::OwnedMutexGuard;
@@ -116,17 +117,17 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     let now = Timestamp::now().round(Unit::Second).unwrap_or_default();
     let turn = Turn { settings: &context.settings, now };
     let _removing = lock_shared(context, run, removes_shared(run, now)).await;
-    let mut observed = Box::pin(observe(context, run, now)).instrument(traces::step("observe")).await?;
+    let mut observed = observe(context, run, now).instrument(traces::step("observe")).await?;
     if targets::turn::ask(context, run, &mut observed, now).await? == Next::Later {
         return Ok(Step::Wait(Some(FIRST_BACKOFF)));
     }
     observed.namespace_line = context.namespaces.turn(run, &context.policy, namespaces::asks(run, &observed));
-    let (mut decided, mut applied) = Box::pin(decide(context, run, &mut observed, &turn)).await;
+    let (mut decided, mut applied) = decide(context, run, &mut observed, &turn).await;
     if let Err(Error::NoChartValues(error)) = &applied {
         // The second plan goes on without them, and names the answer where the run waits for llm-d.
         warn!(run = %full_name(run), %error, "the values for llm-d's charts are not written");
         observed.values_refused = Some(error.to_string());
-        (decided, applied) = Box::pin(decide(context, run, &mut observed, &turn)).await;
+        (decided, applied) = decide(context, run, &mut observed, &turn).await;
     }
     let mut refusal = None;
     if let Err(error) = &applied
@@ -135,14 +136,14 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
         // The second plan puts the message into the status.
         observed.refused = Some(refused);
         refusal = applied.err();
-        (decided, applied) = Box::pin(decide(context, run, &mut observed, &turn)).await;
+        (decided, applied) = decide(context, run, &mut observed, &turn).await;
     }
     if let Err(Error::Conflict { kind, name }) = &applied
         && kind != CLAIM
     {
         // The second plan ends the run. A claim is observed instead: it may be for results.
         observed.conflict = Some(name.clone());
-        (decided, applied) = Box::pin(decide(context, run, &mut observed, &turn)).await;
+        (decided, applied) = decide(context, run, &mut observed, &turn).await;
     }
     targets::turn::settle(context, run, &applied, now);
     let after = match applied {
@@ -179,18 +180,20 @@ async fn lock_shared(context: &Context, run: &BenchmarkRun, server: Option<&str>
     Some(context.shared_servers.lock(&namespace, server?).await)
 }
 
-/// Plans, and applies the plan.
-async fn decide(
-    context: &Context,
-    run: &BenchmarkRun,
-    observed: &mut Observed,
-    turn: &Turn<'_>,
-) -> (Plan, Result<Option<BenchmarkRun>, Error>) {
-    let decided = traces::step("decide").in_scope(|| plan(run, observed, turn));
-    let _beginning = lock_shared(context, run, begins_to_share(run, &decided.status)).await;
-    let applied = Box::pin(apply(context, run, &decided, &mut observed.config_map_uid));
-    let applied = applied.instrument(traces::step("apply")).await;
-    (decided, applied)
+/// Plans, and applies the plan. Boxed here: in the frame of its caller each call would take its whole size.
+fn decide<'a>(
+    context: &'a Context,
+    run: &'a BenchmarkRun,
+    observed: &'a mut Observed,
+    turn: &'a Turn<'_>,
+) -> BoxFuture<'a, (Plan, Result<Option<BenchmarkRun>, Error>)> {
+    Box::pin(async move {
+        let decided = traces::step("decide").in_scope(|| plan(run, observed, turn));
+        let _beginning = lock_shared(context, run, begins_to_share(run, &decided.status)).await;
+        let applied = Box::pin(apply(context, run, &decided, &mut observed.config_map_uid));
+        let applied = applied.instrument(traces::step("apply")).await;
+        (decided, applied)
+    })
 }
 
 /// A run was deleted. The garbage collector deletes its children, but not those of a run that a finalizer keeps, or that was

@@ -7,6 +7,7 @@ use crds::{
     benchmark_run::{KeyRef, is_object_name},
     resolve::{Endpoint, FieldError, InferenceStack, ProfileSource, effective, managed_server, resolve},
 };
+use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::{Api, Client, ResourceExt as _, api::ListParams};
 use workload_profiles::{ProfileError, Workload};
@@ -120,62 +121,64 @@ pub(super) async fn launcher_input(
     }
 }
 
-async fn prepare(
-    sources: &Sources,
-    kept: &Kept,
-    run: &BenchmarkRun,
+fn prepare<'a>(
+    sources: &'a Sources,
+    kept: &'a Kept,
+    run: &'a BenchmarkRun,
     attempt: u32,
-    settings: &Settings,
-    limits: &Limits,
-    reader: &mut Reader,
-) -> Result<LauncherInput, Failure> {
-    let Sources { config_maps, services, metrics, .. } = sources;
-    check_servers(run, settings)?;
-    let (resolved, missing) = match kept.resolved(attempt) {
-        Some(resolved) => (resolved, None),
-        None => resolve_run(sources, kept, run, attempt, settings, reader).await?,
-    };
-    let (mut input, workload) = match kept.profile() {
-        Some(profile) => {
-            find_files(config_maps, run, reader).await?;
-            let (workload, _) = workload_profiles::parse(&resolved, &profile)?;
-            (LauncherInput::new(resolved, profile), workload)
+    settings: &'a Settings,
+    limits: &'a Limits,
+    reader: &'a mut Reader,
+) -> BoxFuture<'a, Result<LauncherInput, Failure>> {
+    Box::pin(async move {
+        let Sources { config_maps, services, metrics, .. } = sources;
+        check_servers(run, settings)?;
+        let (resolved, missing) = match kept.resolved(attempt) {
+            Some(resolved) => (resolved, None),
+            None => resolve_run(sources, kept, run, attempt, settings, reader).await?,
+        };
+        let (mut input, workload) = match kept.profile() {
+            Some(profile) => {
+                find_files(config_maps, run, reader).await?;
+                let (workload, _) = workload_profiles::parse(&resolved, &profile)?;
+                (LauncherInput::new(resolved, profile), workload)
+            }
+            None => {
+                let template = template(config_maps, run, reader).await?;
+                find_files(config_maps, run, reader).await?;
+                let began = Instant::now();
+                let rendered = render(run, resolved, template).await;
+                metrics.rendered(began.elapsed());
+                rendered?
+            }
+        };
+        let effective = EffectiveSpec::new(&run.spec, settings);
+        let mut violations =
+            policy::check(limits, &settings.launcher_image, &run.spec, &effective, &input.run, Some(&workload));
+        if limits.target_hosts.is_some() {
+            let namespace = run.namespace().unwrap_or_default();
+            for name in policy::called_services(&run.spec, &input.run, &workload, &namespace) {
+                let found = reader.read(What::Input, Request::get("services", &name), services.get_opt(&name)).await?;
+                violations.extend(found.ok_or(Failure::Unread)?.and_then(|it| policy::alias(&name, &it)));
+            }
         }
-        None => {
-            let template = template(config_maps, run, reader).await?;
-            find_files(config_maps, run, reader).await?;
-            let began = Instant::now();
-            let rendered = render(run, resolved, template).await;
-            metrics.rendered(began.elapsed());
-            rendered?
+        if !run.spec.launcher.labels.is_empty() {
+            let mut labels = run.spec.launcher.labels.clone();
+            labels.extend(meta::labels(run, attempt));
+            let services = all_services(services, reader).await?;
+            violations.extend(policy::joined_services(&run.spec.launcher.labels, &labels, &services));
         }
-    };
-    let effective = EffectiveSpec::new(&run.spec, settings);
-    let mut violations =
-        policy::check(limits, &settings.launcher_image, &run.spec, &effective, &input.run, Some(&workload));
-    if limits.target_hosts.is_some() {
-        let namespace = run.namespace().unwrap_or_default();
-        for name in policy::called_services(&run.spec, &input.run, &workload, &namespace) {
-            let found = reader.read(What::Input, Request::get("services", &name), services.get_opt(&name)).await?;
-            violations.extend(found.ok_or(Failure::Unread)?.and_then(|it| policy::alias(&name, &it)));
+        if !violations.is_empty() {
+            return Err(input_error(Reason::PolicyDenied, Violation::message(&violations)));
         }
-    }
-    if !run.spec.launcher.labels.is_empty() {
-        let mut labels = run.spec.launcher.labels.clone();
-        labels.extend(meta::labels(run, attempt));
-        let services = all_services(services, reader).await?;
-        violations.extend(policy::joined_services(&run.spec.launcher.labels, &labels, &services));
-    }
-    if !violations.is_empty() {
-        return Err(input_error(Reason::PolicyDenied, Violation::message(&violations)));
-    }
-    if let Some(missing) = missing {
-        // What is wrong with the run is said before anybody waits for a server.
-        return Err(Failure::Input(missing));
-    }
-    input.run.finished_attempts = status::finished_attempts(run);
-    input.remote_files = !policy::remote_files(&workload).is_empty();
-    Ok(input)
+        if let Some(missing) = missing {
+            // What is wrong with the run is said before anybody waits for a server.
+            return Err(Failure::Input(missing));
+        }
+        input.run.finished_attempts = status::finished_attempts(run);
+        input.remote_files = !policy::remote_files(&workload).is_empty();
+        Ok(input)
+    })
 }
 
 /// Without the rights to start servers the run would wait for nothing.

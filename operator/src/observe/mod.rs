@@ -14,6 +14,7 @@ use crds::{
     resolve::{InferenceStack, claim},
     status::{Attempt, Phase},
 };
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use k8s_openapi::api::{
     batch::v1::Job,
@@ -45,37 +46,43 @@ use crate::{
 /// # Errors
 /// The API server's error, or a rendering that broke off. A missing right is no error, and neither is any failed read after
 /// [`reader::PATIENCE`] failed turns: [`Observed::unread`] names them.
-pub async fn observe(context: &Context, run: &BenchmarkRun, now: Timestamp) -> Result<Observed, Error> {
-    let status = run.status.clone().unwrap_or_default();
-    let mut observed = Observed::default();
-    let mut reader = Reader::of_turn(context, run);
-    if jobs_are_due(run, now) {
-        observed.own_jobs = own_jobs(context, run, &mut reader).await?;
-    }
-    if server_is_due(run, now) {
-        observed.server = server::observe(context, run, &status, &mut reader).await?;
-        if is_shared(run) {
-            observed.other_use = server::other_use(context, run, &status, &mut reader).await?;
+pub fn observe<'a>(
+    context: &'a Context,
+    run: &'a BenchmarkRun,
+    now: Timestamp,
+) -> BoxFuture<'a, Result<Observed, Error>> {
+    Box::pin(async move {
+        let status = run.status.clone().unwrap_or_default();
+        let mut observed = Observed::default();
+        let mut reader = Reader::of_turn(context, run);
+        if jobs_are_due(run, now) {
+            observed.own_jobs = own_jobs(context, run, &mut reader).await?;
         }
-    }
-    if (run.is_finished() && Mark::read(run).is_some()) || restored(run).is_some() {
+        if server_is_due(run, now) {
+            observed.server = server::observe(context, run, &status, &mut reader).await?;
+            if is_shared(run) {
+                observed.other_use = server::other_use(context, run, &status, &mut reader).await?;
+            }
+        }
+        if (run.is_finished() && Mark::read(run).is_some()) || restored(run).is_some() {
+            observed.unread = reader.unread;
+            return Ok(observed);
+        }
+        if let Some(last) = status.attempts.last() {
+            observe_attempt(context, run, last, &mut reader, &mut observed).await?;
+        }
+        if !run.is_finished() {
+            observed.server = server::observe(context, run, &status, &mut reader).await?;
+        }
+        // A run that only waits for the end of its server needs no input any more.
+        let has_ended = status.server.as_ref().is_some_and(|it| it.held_end.is_some());
+        if !run.is_finished() && !has_ended {
+            observe_input(context, run, &status, &mut reader, &mut observed).await?;
+            observe_claim(context, run, &status, &mut reader, &mut observed).await?;
+        }
         observed.unread = reader.unread;
-        return Ok(observed);
-    }
-    if let Some(last) = status.attempts.last() {
-        observe_attempt(context, run, last, &mut reader, &mut observed).await?;
-    }
-    if !run.is_finished() {
-        observed.server = server::observe(context, run, &status, &mut reader).await?;
-    }
-    // A run that only waits for the end of its server needs no input any more.
-    let has_ended = status.server.as_ref().is_some_and(|it| it.held_end.is_some());
-    if !run.is_finished() && !has_ended {
-        observe_input(context, run, &status, &mut reader, &mut observed).await?;
-        observe_claim(context, run, &status, &mut reader, &mut observed).await?;
-    }
-    observed.unread = reader.unread;
-    Ok(observed)
+        Ok(observed)
+    })
 }
 
 /// All Jobs of a run; `None` if they could not be read.
@@ -128,75 +135,77 @@ async fn observe_attempt(
     Ok(())
 }
 
-/// Reads what the launcher's input is made of, in phases that need it.
-async fn observe_input(
-    context: &Context,
-    run: &BenchmarkRun,
-    status: &BenchmarkRunStatus,
-    reader: &mut Reader,
-    observed: &mut Observed,
-) -> Result<(), Error> {
-    let current = current_attempt(status);
-    if current.is_some() && status.phase != Some(Phase::Preparing) {
-        return Ok(());
-    }
-    let last = status.attempts.last();
-    let number = current.map_or_else(|| last.map_or(1, |it| it.number + 1), |it| it.number);
-    let sources = Sources::new(context, run);
-    if let Some(stack) = InferenceStack::new(&meta::identity(run, number), &run.spec, &context.settings) {
-        let found = read_config_map(&sources, &stack.config_map(), reader).await?;
-        observed.chart_values = presence(found.map(|it| meta::is_ours(run, &it.metadata)));
-    }
-    let own = read_config_map(&sources, &meta::attempt_name(run, number), reader).await?;
-    let noted = current.is_some_and(|it| it.config_map_uid.is_some());
-    let is_noted = |found: &ConfigMap, attempt: Option<&Attempt>| {
-        let uid = attempt.and_then(|it| it.config_map_uid.as_ref());
-        uid.is_some() && uid == found.metadata.uid.as_ref() && meta::is_ours(run, &found.metadata)
-    };
-    observed.config_map = match &own {
-        None => Presence::Absent,
-        Some(found) if is_noted(found, current) => Presence::Ours,
-        // Only its content can say whether the operator created it before it could note that.
-        Some(found) if !noted && meta::is_ours(run, &found.metadata) => Presence::Unknown,
-        Some(_) => Presence::Foreign,
-    };
-    let mut kept = Kept { own: None, last: None };
-    let mut unnoted = None;
-    match observed.config_map {
-        Presence::Ours => kept.own = own,
-        Presence::Unknown => unnoted = own,
-        Presence::Absent | Presence::Foreign => {}
-    }
-    if let Some(before) = status.attempts.iter().rev().find(|it| it.number < number)
-        && kept.own.is_none()
-    {
-        let found = read_config_map(&sources, &before.job_name, reader).await?;
-        kept.last = found.filter(|it| is_noted(it, Some(before)));
-    }
-    if reader.unread.iter().any(|it| it.what == What::Input) {
-        return Ok(());
-    }
-    let namespace = run.namespace().unwrap_or_default();
-    let (settings, limits) =
-        (context.policy.settings(&context.settings, &namespace), context.policy.limits(&namespace));
-    observed.input = launcher_input(&sources, kept, run, number, &settings, &limits, reader).await?;
-    if let (Some(found), Some(Ok(input))) = (unnoted, &observed.input) {
-        let wanted = config_map::build(run, &input.run, &input.profile);
-        let same = config_map::is_as_built(&found, &wanted, run);
-        observed.config_map = presence(Some(same));
-        observed.config_map_uid = found.metadata.uid.filter(|_| same);
-    }
-    if let (Some(Ok(input)), Some(_), Some(_)) = (&observed.input, current, &settings.network_policy) {
-        let service = match &run.spec.target.service_ref {
-            Some(asked) => {
-                let request = Request::get("services", &asked.name);
-                reader.read(What::Input, request, sources.services.get_opt(&asked.name)).await?.flatten()
-            }
-            None => None,
+/// Reads what the launcher's input is made of, in phases that need it. Boxed, as [`observe`] is, so that their callers' frames stay small.
+fn observe_input<'a>(
+    context: &'a Context,
+    run: &'a BenchmarkRun,
+    status: &'a BenchmarkRunStatus,
+    reader: &'a mut Reader,
+    observed: &'a mut Observed,
+) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        let current = current_attempt(status);
+        if current.is_some() && status.phase != Some(Phase::Preparing) {
+            return Ok(());
+        }
+        let last = status.attempts.last();
+        let number = current.map_or_else(|| last.map_or(1, |it| it.number + 1), |it| it.number);
+        let sources = Sources::new(context, run);
+        if let Some(stack) = InferenceStack::new(&meta::identity(run, number), &run.spec, &context.settings) {
+            let found = read_config_map(&sources, &stack.config_map(), reader).await?;
+            observed.chart_values = presence(found.map(|it| meta::is_ours(run, &it.metadata)));
+        }
+        let own = read_config_map(&sources, &meta::attempt_name(run, number), reader).await?;
+        let noted = current.is_some_and(|it| it.config_map_uid.is_some());
+        let is_noted = |found: &ConfigMap, attempt: Option<&Attempt>| {
+            let uid = attempt.and_then(|it| it.config_map_uid.as_ref());
+            uid.is_some() && uid == found.metadata.uid.as_ref() && meta::is_ours(run, &found.metadata)
         };
-        observed.reach = network_policy::reach(run, input, service.as_ref(), &settings);
-    }
-    Ok(())
+        observed.config_map = match &own {
+            None => Presence::Absent,
+            Some(found) if is_noted(found, current) => Presence::Ours,
+            // Only its content can say whether the operator created it before it could note that.
+            Some(found) if !noted && meta::is_ours(run, &found.metadata) => Presence::Unknown,
+            Some(_) => Presence::Foreign,
+        };
+        let mut kept = Kept { own: None, last: None };
+        let mut unnoted = None;
+        match observed.config_map {
+            Presence::Ours => kept.own = own,
+            Presence::Unknown => unnoted = own,
+            Presence::Absent | Presence::Foreign => {}
+        }
+        if let Some(before) = status.attempts.iter().rev().find(|it| it.number < number)
+            && kept.own.is_none()
+        {
+            let found = read_config_map(&sources, &before.job_name, reader).await?;
+            kept.last = found.filter(|it| is_noted(it, Some(before)));
+        }
+        if reader.unread.iter().any(|it| it.what == What::Input) {
+            return Ok(());
+        }
+        let namespace = run.namespace().unwrap_or_default();
+        let (settings, limits) =
+            (context.policy.settings(&context.settings, &namespace), context.policy.limits(&namespace));
+        observed.input = launcher_input(&sources, kept, run, number, &settings, &limits, reader).await?;
+        if let (Some(found), Some(Ok(input))) = (unnoted, &observed.input) {
+            let wanted = config_map::build(run, &input.run, &input.profile);
+            let same = config_map::is_as_built(&found, &wanted, run);
+            observed.config_map = presence(Some(same));
+            observed.config_map_uid = found.metadata.uid.filter(|_| same);
+        }
+        if let (Some(Ok(input)), Some(_), Some(_)) = (&observed.input, current, &settings.network_policy) {
+            let service = match &run.spec.target.service_ref {
+                Some(asked) => {
+                    let request = Request::get("services", &asked.name);
+                    reader.read(What::Input, request, sources.services.get_opt(&asked.name)).await?.flatten()
+                }
+                None => None,
+            };
+            observed.reach = network_policy::reach(run, input, service.as_ref(), &settings);
+        }
+        Ok(())
+    })
 }
 
 /// A ConfigMap; `None` if it does not exist or could not be read.
