@@ -10,7 +10,7 @@ fn secrets_are_blacked_out_by_name_and_by_form() {
     assert_hidden("{'api_key': ['a', 'b'], 'port': 1}", "{'api_key': <redacted>, 'port': 1}");
     assert_hidden("run --api-key abc --port 8", "run --api-key <redacted> --port 8");
     assert_hidden("HF_TOKEN: \"abc def\" x", "HF_TOKEN: \"<redacted>\" x");
-    assert_hidden("Authorization: Bearer abc.def-1", "Authorization: Bearer <redacted>");
+    assert_hidden("Authorization: Bearer abc.def-1", "Authorization: <redacted>");
     assert_hidden("header Bearer abc.def", "header Bearer <redacted>");
     assert_hidden("cannot use hf_abcdefghijklmnopqrst for x", "cannot use <redacted> for x");
     assert_hidden("sk-0123456789abcdef0123", "<redacted>");
