@@ -35,7 +35,7 @@ impl SleepLevel {
         }
     }
 
-    /// Its number.
+    /// The level as `POST /sleep?level=N` takes it: 1 or 2.
     pub fn number(self) -> u8 {
         match self {
             SleepLevel::Offload => 1,

@@ -18,7 +18,7 @@ const STATUS_BYTES: usize = 12;
 /// Where an engine is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadyPath {
-    /// Its port.
+    /// The port of the engine on the loopback address.
     pub port: u16,
     /// The path that it answers with 200 when it is ready.
     pub path: String,

@@ -53,7 +53,7 @@ impl<'a> Asked<'a> {
         self.ready_pods.is_some()
     }
 
-    /// Its name.
+    /// The name of the Gateway.
     pub fn name(&self) -> &'a str {
         &self.reference.name
     }
