@@ -1,6 +1,9 @@
 //! The wrapper as a process, for tests: `wrapper PORT LOG TRACES READY_PORT COMMAND...`; READY_PORT 0: it is not asked.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "tests alone start this program; what they order wrongly is a fault of the test"
+)]
 
 use std::process::ExitCode;
 
@@ -8,7 +11,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     use managed_server::wrapper::{ReadyPath, WrapOrder, wrap};
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [port, log, traces, ready, command @ ..] = arguments.as_slice() else { panic!("{arguments:?}") };
+    let [port, log, traces, ready, command @ ..] = arguments.as_slice() else {
+        panic!("PORT LOG TRACES READY_PORT COMMAND... are asked for, and not {arguments:?}")
+    };
     let ready = Some(ready.parse().unwrap()).filter(|it| *it != 0);
     ExitCode::from(wrap(WrapOrder {
         command: command.to_vec(),

@@ -3,20 +3,18 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::{
     env, fs,
     path::{Path, PathBuf},
     process::Command,
     sync::mpsc::{self, Receiver},
-    thread,
-    time::Duration,
 };
 
+use common::{SOON, wait_until};
 use managed_server::{Ended, Exit, Exited, Order, ReplicaOrder, Server, StartError, choose, state, sweep};
 use tempfile::TempDir;
-
-/// How long a test waits for what must come.
-const SOON: Duration = Duration::from_secs(60);
 
 struct Place {
     folder: TempDir,
@@ -70,17 +68,6 @@ fn program() -> PathBuf {
     tests.ancestors().nth(2).unwrap().join("examples/keeper")
 }
 
-fn wait_until(what: &str, is_true: impl Fn() -> bool) {
-    const EVERY: Duration = Duration::from_millis(20);
-    for _ in 0..SOON.as_millis() / EVERY.as_millis() {
-        if is_true() {
-            return;
-        }
-        thread::sleep(EVERY);
-    }
-    panic!("{what} did not come");
-}
-
 /// The processes whose environment has the mark of a server.
 fn marked(name: &str) -> Vec<String> {
     let wanted = format!("{}={name}", managed_server::MARK);
@@ -94,6 +81,10 @@ fn marked(name: &str) -> Vec<String> {
 
 fn assert_nothing_is_left(place: &Place, order: &Order, ended: &Ended) {
     assert_eq!(ended.leftovers.remains, Vec::<String>::new());
+    assert_nothing_runs(place, order);
+}
+
+fn assert_nothing_runs(place: &Place, order: &Order) {
     assert_eq!(marked(&order.name), Vec::<String>::new());
     assert_eq!(state::all(&place.state()), Vec::new());
 }
@@ -252,6 +243,7 @@ fn a_server_ends_with_its_launcher_however_that_dies() {
     launcher.wait().unwrap();
     wait_until("the end of the server", || marked(&order.name).is_empty());
     wait_until("the end of its state", || state::all(&place.state()).is_empty());
+    assert_nothing_runs(&place, &order);
 }
 
 #[test]

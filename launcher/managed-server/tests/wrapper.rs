@@ -3,6 +3,8 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::{
     env, fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -15,13 +17,11 @@ use std::{
     time::Duration,
 };
 
+use common::{SOON, wait_until};
 use managed_server::{choose, wrapper::WrappedStart};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-
-/// How long a test waits for what must come.
-const SOON: Duration = Duration::from_secs(60);
 
 struct Wrapped {
     folder: TempDir,
@@ -95,7 +95,7 @@ impl Wrapped {
         kill_process(Pid::from_raw(i32::try_from(self.process.id()).unwrap()).unwrap(), signal).unwrap();
     }
 
-    /// Its exit status, and what is left of its output.
+    /// Waits until the wrapper has ended. The exit status, which a signal does not leave, and the output that was not read before.
     fn end(mut self) -> (Option<i32>, String) {
         let mut rest = String::new();
         self.out.read_to_string(&mut rest).unwrap();
@@ -109,17 +109,6 @@ impl Drop for Wrapped {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-fn wait_until(what: &str, is_true: impl Fn() -> bool) {
-    const EVERY: Duration = Duration::from_millis(20);
-    for _ in 0..SOON.as_millis() / EVERY.as_millis() {
-        if is_true() {
-            return;
-        }
-        thread::sleep(EVERY);
-    }
-    panic!("in vain: {what}");
 }
 
 fn is_there(pid: &str) -> bool {
