@@ -122,29 +122,28 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
         return Ok(Step::Wait(Some(FIRST_BACKOFF)));
     }
     observed.namespace_line = context.namespaces.turn(run, &context.policy, namespaces::asks(run, &observed));
-    let (mut decided, mut applied) = decide(context, run, &mut observed, &turn).await;
-    if let Err(Error::NoChartValues(error)) = &applied {
-        // The second plan goes on without them, and names the answer where the run waits for llm-d.
-        warn!(run = %full_name(run), %error, "the values for llm-d's charts are not written");
-        observed.values_refused = Some(error.to_string());
-        (decided, applied) = decide(context, run, &mut observed, &turn).await;
-    }
     let mut refusal = None;
-    if let Err(error) = &applied
-        && let Some(refused) = error.refusal()
-    {
-        // The second plan puts the message into the status.
-        observed.refused = Some(refused);
-        refusal = applied.err();
-        (decided, applied) = decide(context, run, &mut observed, &turn).await;
-    }
-    if let Err(Error::Conflict { kind, name }) = &applied
-        && kind != CLAIM
-    {
-        // The second plan ends the run. A claim is observed instead: it may be for results.
-        observed.conflict = Some(name.clone());
-        (decided, applied) = decide(context, run, &mut observed, &turn).await;
-    }
+    // Another plan follows where the API server did not take what one wants: once for each reason.
+    let (decided, applied) = loop {
+        let (decided, applied) = decide(context, run, &mut observed, &turn).await;
+        match applied {
+            Err(Error::NoChartValues(error)) if observed.values_refused.is_none() => {
+                // It goes on without them, and names the answer where the run waits for llm-d.
+                warn!(run = %full_name(run), %error, "the values for llm-d's charts are not written");
+                observed.values_refused = Some(error.to_string());
+            }
+            // It ends the run. A claim is observed instead: it may be for results.
+            Err(Error::Conflict { kind, name }) if kind != CLAIM && observed.conflict.is_none() => {
+                observed.conflict = Some(name);
+            }
+            Err(error) if observed.refused.is_none() && error.refusal().is_some() => {
+                // It puts the message into the status.
+                observed.refused = error.refusal();
+                refusal = Some(error);
+            }
+            applied => break (decided, applied),
+        }
+    };
     targets::turn::settle(context, run, &applied, now);
     let after = match applied {
         Ok(Some(after)) => after,
