@@ -5,15 +5,23 @@ use crate::benchmark_run::{BenchmarkRunSpec, Harness, Lifecycle};
 
 /// A server that is up has started already, and one that goes on is not started again.
 pub(super) fn check(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, in_cluster: bool, errors: &mut Errors) {
-    let started = spec.target.server.as_ref().filter(|it| !is_of_charts(it));
-    if effective.harness == Harness::Nop && started.is_none() {
-        errors.add(
+    if effective.harness != Harness::Nop {
+        return;
+    }
+    match &spec.target.server {
+        None => errors.add(
             "spec.harness",
             "is nop, which measures how a server starts, and needs spec.target.server, a server that the run starts itself; of a server that \
              is up, read the log with `benchwright startup FILE`, or choose another harness, such as benchwright",
-        );
+        ),
+        Some(server) if is_of_charts(server) => errors.add(
+            "spec.harness",
+            "is nop, which measures how a server starts, and with method ModelService the run starts none; read the logs of its pods with \
+             `benchwright startup FILE`, or choose another harness, such as benchwright",
+        ),
+        Some(_) => {}
     }
-    if effective.harness == Harness::Nop && in_cluster && effective.repeat > 1 {
+    if in_cluster && effective.repeat > 1 {
         let message = format!(
             "is {}, and in a cluster the server starts once for all runs of a series; take it out, and create a BenchmarkRun for each start",
             effective.repeat
@@ -21,7 +29,7 @@ pub(super) fn check(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, in_clust
         errors.add("spec.repeat", &message);
     }
     let lifecycle = spec.target.server.as_ref().and_then(|it| it.lifecycle).unwrap_or_default();
-    if effective.harness == Harness::Nop && lifecycle != Lifecycle::PerRun {
+    if lifecycle != Lifecycle::PerRun {
         let message = format!("is {lifecycle:?}, and nop measures a start; write PerRun, the default");
         errors.add("spec.target.server.lifecycle", &message);
     }

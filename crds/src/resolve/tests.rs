@@ -32,6 +32,9 @@ fn the_start_of_a_server_that_is_up_cannot_be_measured() {
         assert!(errors.len() == 1 && errors[0].starts_with("spec.harness: is nop"), "{errors:?}");
         assert!(errors[0].contains("needs spec.target.server") && errors[0].contains("benchwright startup FILE"));
     }
+    let charts = "{target: {server: {engine: VLLM, method: ModelService, gatewayRef: {name: g}, image: i, model: m}}, harness: nop}";
+    let errors = check("bench", charts).unwrap_err();
+    assert!(errors.len() == 1 && errors[0].contains("with method ModelService the run starts none"), "{errors:?}");
     let managed = check("", "{target: {server: {engine: Simulator}}, harness: nop}");
     let errors = managed.err().unwrap_or_default();
     assert!(errors.iter().all(|it| !it.starts_with("spec.harness")), "{errors:?}");
