@@ -43,6 +43,9 @@ const RETRY: Duration = Duration::from_secs(1);
 const PART: usize = 64 << 10;
 const PARTS: usize = 4;
 
+/// The path that answers how the engine was started.
+const START: &str = "/start";
+
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 const BYTES: &str = "application/octet-stream";
@@ -72,9 +75,13 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
         let state = Arc::clone(&state);
         let service = service_fn(move |request: Request<Incoming>| {
             let state = Arc::clone(&state);
-            // The thread of the runtime passes signals on, and must not wait for a disk.
-            let answered = tokio::task::spawn_blocking(move || answer(&state, request.method(), request.uri().path()));
             async move {
+                if request.uri().path() == START {
+                    state.ready.look().await;
+                }
+                // The thread of the runtime passes signals on, and must not wait for a disk.
+                let answered =
+                    tokio::task::spawn_blocking(move || answer(&state, request.method(), request.uri().path()));
                 let failed = |_| text(StatusCode::INTERNAL_SERVER_ERROR, "the answer was not made; ask again\n");
                 Ok::<_, Infallible>(answered.await.unwrap_or_else(failed))
             }
@@ -100,7 +107,7 @@ fn answer(state: &State, method: &Method, path: &str) -> Response<Parts> {
     }
     let found = match path {
         "/log" => log(state),
-        "/start" => state.start().map(|it| json(&it)),
+        START => state.start().map(|it| json(&it)),
         "/traces" => state.traces.as_deref().map(|it| json(&traces::list(it))),
         path => path.strip_prefix("/traces/").and_then(|it| trace(state.traces.as_deref()?, &decoded(it)?)),
     };

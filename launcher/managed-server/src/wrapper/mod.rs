@@ -31,6 +31,7 @@ use tokio::{
     sync::mpsc,
 };
 
+use readiness::Readiness;
 pub use readiness::ReadyPath;
 pub use traces::Trace;
 
@@ -100,8 +101,7 @@ struct State {
     traces: Option<PathBuf>,
     /// Process and time; unset: it is not started yet.
     started: OnceLock<(i32, Timestamp)>,
-    /// The time of day, and the time since the start.
-    ready: OnceLock<(Timestamp, Duration)>,
+    ready: Readiness,
     starts: u32,
     /// Bytes of the output that were read, and those that were passed on.
     read: AtomicU64,
@@ -125,12 +125,13 @@ impl State {
         let (pid, started) = *self.started.get()?;
         let now = clock::now();
         let zone = jiff::tz::TimeZone::system();
+        let ready = self.ready.seen.get();
         Some(WrappedStart {
             host: fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned(),
             pid,
             started,
-            ready: self.ready.get().map(|it| it.0),
-            ready_ms: self.ready.get().map(|it| u64::try_from(it.1.as_millis()).unwrap_or(u64::MAX)),
+            ready: ready.map(|it| it.0),
+            ready_ms: ready.map(|it| u64::try_from(it.1.as_millis()).unwrap_or(u64::MAX)),
             starts: self.starts,
             now,
             utc_offset_seconds: zone.to_offset(now).seconds(),
@@ -209,7 +210,7 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
         path: order.log,
         traces: order.traces,
         started: OnceLock::new(),
-        ready: OnceLock::new(),
+        ready: Readiness::of(order.ready),
         starts,
         read: AtomicU64::new(0),
         passed: AtomicU64::new(0),
@@ -236,17 +237,13 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
     drop(process);
     let pid = i32::try_from(child.id()).unwrap_or_default();
     let _ = state.started.set((pid, at));
+    let _ = state.ready.clock.set(clock);
     // Its channel ends with the last of both threads.
     let (open, mut output) = mpsc::channel::<()>(1);
     pass_on(out, Stream::Out, &state, open.clone())?;
     pass_on(err, Stream::Err, &state, open)?;
-    if let Some(path) = order.ready {
-        let state = Arc::clone(&state);
-        tokio::task::spawn(async move {
-            let at = path.answered().await;
-            let _ = state.ready.set((at, clock.now()));
-        });
-    }
+    let watched = Arc::clone(&state);
+    tokio::task::spawn(async move { watched.ready.watch().await });
     let status = loop {
         // One may have come before it was listened for.
         if let Some(status) = reap(pid) {

@@ -1,7 +1,8 @@
 //! [I/O] When an engine first answers that it is ready. Asked beside it, so that neither a network nor the period of a probe is in the time.
 
-use std::{net::Ipv4Addr, time::Duration};
+use std::{net::Ipv4Addr, sync::OnceLock, time::Duration};
 
+use clock::Clock;
 use jiff::Timestamp;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -12,6 +13,8 @@ use tokio::{
 const EVERY: Duration = Duration::from_millis(100);
 /// How long an answer may take.
 const LIMIT: Duration = Duration::from_secs(5);
+/// The same while a reader waits for it.
+const LOOK_LIMIT: Duration = Duration::from_secs(1);
 /// What an answer begins with: `HTTP/1.1 200`.
 const STATUS_BYTES: usize = 12;
 
@@ -24,17 +27,46 @@ pub struct ReadyPath {
     pub path: String,
 }
 
-impl ReadyPath {
-    /// Asks until it answers with 200, however long that takes. The time of that answer.
-    pub(super) async fn answered(&self) -> Timestamp {
-        loop {
-            if clock::limit(LIMIT, self.is_ready()).await == Ok(true) {
-                return clock::now();
-            }
+/// Whether the engine has answered that it is ready.
+pub(super) struct Readiness {
+    /// Where it is asked; `None`: it is not asked.
+    pub(super) path: Option<ReadyPath>,
+    /// Runs since the engine was started; unset: it is not started yet.
+    pub(super) clock: OnceLock<Clock>,
+    /// The time of its first 200, and the time since its start.
+    pub(super) seen: OnceLock<(Timestamp, Duration)>,
+}
+
+impl Readiness {
+    pub(super) fn of(path: Option<ReadyPath>) -> Readiness {
+        Readiness { path, clock: OnceLock::new(), seen: OnceLock::new() }
+    }
+
+    /// Asks until it answers with 200, however long that takes.
+    pub(super) async fn watch(&self) {
+        while self.path.is_some() && self.seen.get().is_none() {
+            self.ask(LIMIT).await;
             tokio::time::sleep(EVERY).await;
         }
     }
 
+    /// Asks now, when no 200 has been seen yet: for a reader that has found the engine ready itself, the next turn of
+    /// `watch` may be too late.
+    pub(super) async fn look(&self) {
+        if self.seen.get().is_none() {
+            self.ask(LOOK_LIMIT).await;
+        }
+    }
+
+    async fn ask(&self, limit: Duration) {
+        let (Some(path), Some(clock)) = (&self.path, self.clock.get()) else { return };
+        if clock::limit(limit, path.is_ready()).await == Ok(true) {
+            let _ = self.seen.set((clock::now(), clock.now()));
+        }
+    }
+}
+
+impl ReadyPath {
     async fn is_ready(&self) -> bool {
         let Ok(mut socket) = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).await else { return false };
         let request = format!("GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", self.path);
