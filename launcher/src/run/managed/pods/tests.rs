@@ -1,10 +1,10 @@
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
     net::TcpListener,
     thread,
 };
 
-use crds::resolve::Egress;
+use crds::resolve::{Egress, LogAddress};
 use engine::client::Lookup;
 use futures::future::FutureExt as _;
 
@@ -88,7 +88,7 @@ async fn the_traces_of_one_pod_do_not_fail_with_those_of_another() {
     let asked = Asked { address: &address, known: None, replicas: 4 };
     let mut remarks = Vec::new();
     let pods = resolver(&["127.0.0.1", "127.0.0.2", "127.0.0.3"]);
-    copy_traces(asked, &pods, folder.path(), Duration::from_secs(60), &mut remarks).await.unwrap();
+    traces::copy(asked, &pods, folder.path(), Duration::from_secs(60), &mut remarks).await.unwrap();
     let text = |path: &str| fs::read_to_string(folder.path().join(path)).unwrap();
     assert_eq!((text("127.0.0.2/a/t.json"), text("127.0.0.3/a/t.json")), ("longer".to_owned(), "whole".to_owned()));
     let expected = ["3 of 4 pods", "the pod at 127.0.0.1 were not collected", "a/t.json grew from 2 to 6 bytes"];

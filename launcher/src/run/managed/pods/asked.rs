@@ -1,0 +1,116 @@
+//! [I/O] The pods of a server and the wrapper in each: which of them are asked, and how.
+
+use std::{
+    fs::File,
+    io::Write,
+    net::{IpAddr, SocketAddr},
+    path::Path,
+    time::Duration,
+};
+
+use crds::resolve::LogAddress;
+use engine::client::Resolver;
+use reqwest::{Client, Response, Url};
+use serde::de::DeserializeOwned;
+
+use crate::web_client;
+
+/// The longest answer that is a document.
+const MAX_JSON: u64 = 1 << 20;
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Which pods are asked.
+pub(super) struct Asked<'a> {
+    pub(super) address: &'a LogAddress,
+    /// Their addresses; `None`: the DNS of the cluster is asked for them.
+    pub(super) known: Option<&'a [IpAddr]>,
+    /// How many there should be.
+    pub(super) replicas: u32,
+}
+
+/// A pod, by its own address.
+pub(super) struct Pod {
+    pub(super) ip: IpAddr,
+    base: Url,
+    client: Client,
+}
+
+impl Asked<'_> {
+    /// The pods that are asked, each with a client of its own, in the order of their addresses.
+    pub(super) async fn pods(&self, resolver: &Resolver) -> Result<Vec<Pod>, String> {
+        let LogAddress { host, port } = self.address;
+        let mut found: Vec<SocketAddr> = match self.known {
+            Some(known) => known.iter().map(|it| SocketAddr::new(*it, *port)).collect(),
+            None => resolver.addresses(host, *port).await.map_err(|error| format!("{host} {error}"))?,
+        };
+        found.sort();
+        found.dedup();
+        let base = Url::parse(&format!("http://{host}:{port}/")).map_err(|error| format!("{host}: {error}"))?;
+        let pod = |it: SocketAddr| {
+            let client = web_client::builder(resolver)?.resolve(host, it).connect_timeout(CONNECT);
+            let client =
+                client.redirect(reqwest::redirect::Policy::none()).build().map_err(|error| error.to_string())?;
+            Ok(Pod { ip: it.ip(), base: base.clone(), client })
+        };
+        found.into_iter().map(pod).collect()
+    }
+
+    /// What is said where the DNS does not have all pods. `what`: what was done with those that it has.
+    pub(super) fn missing(&self, found: usize, what: &str) -> Option<String> {
+        let Asked { address, replicas, .. } = self;
+        let host = &address.host;
+        (found < *replicas as usize).then(|| {
+            format!(
+                "{host} has the addresses of {found} of {replicas} pods, and {what}; `kubectl logs` has those of the others while their pods exist"
+            )
+        })
+    }
+}
+
+impl Pod {
+    async fn get(&self, path: &str) -> Result<Response, String> {
+        let mut url = self.base.clone();
+        if let Ok(mut parts) = url.path_segments_mut() {
+            parts.clear().extend(path.split('/'));
+        }
+        let response = self.client.get(url).send().await.map_err(in_words)?;
+        response.error_for_status().map_err(in_words)
+    }
+
+    /// A document of the wrapper.
+    ///
+    /// # Errors
+    /// It does not come whole, or is another document.
+    pub(super) async fn json<T: DeserializeOwned>(&self, path: &str) -> Result<T, String> {
+        let mut body = Vec::new();
+        read(self.get(path).await?, MAX_JSON, &mut body).await?;
+        serde_json::from_slice(&body).map_err(|error| format!("/{path} is not as expected: {error}"))
+    }
+
+    /// Writes an answer into a file. Returns its length.
+    ///
+    /// # Errors
+    /// It has more than `most` bytes, does not come whole, or cannot be written.
+    pub(super) async fn save(&self, path: &str, to: &Path, most: u64) -> Result<u64, String> {
+        let response = self.get(path).await?;
+        let mut file = File::create(to).map_err(|error| error.to_string())?;
+        read(response, most, &mut file).await
+    }
+}
+
+async fn read(mut response: Response, most: u64, to: &mut impl Write) -> Result<u64, String> {
+    let mut length = 0;
+    while let Some(part) = response.chunk().await.map_err(in_words)? {
+        length += part.len() as u64;
+        if length > most {
+            return Err(format!("it has more than {most} bytes"));
+        }
+        to.write_all(&part).map_err(|error| error.to_string())?;
+    }
+    Ok(length)
+}
+
+fn in_words(error: reqwest::Error) -> String {
+    crds::wording::with_causes(&error.without_url())
+}

@@ -1,0 +1,210 @@
+//! [I/O] A server that runs in pods, which the operator started: its logs, how it started, and the traces of a profiler, as the wrapper in
+//! each pod gives them. What cannot be had is said in the report, and fails nothing.
+
+mod asked;
+mod traces;
+
+use std::{
+    fs,
+    net::{IpAddr, SocketAddr},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use crds::{
+    resolve::{ResolvedRun, ServerInPods},
+    units::Span,
+};
+use jiff::tz::{Offset, TimeZone};
+use managed_server::{END_KEPT, START_KEPT, wrapper::WrappedStart};
+use tracing::warn;
+
+use super::{Described, log_note, starts};
+use asked::Asked;
+use clock::Clock;
+use engine::client::Resolver;
+use report::{
+    json::{ManagedServerDocument, ReplicaDocument},
+    startup::{PodStart, ServerStart, SleepCycle},
+};
+
+pub(in crate::run) use traces::fetch as fetch_traces;
+
+/// The most logs that are read: each may have 52 MiB, and the folder of temporary files of a pod has a limit.
+const MAX_LOGS: usize = 8;
+/// The longest log, with what says how much of it is left out.
+const MAX_LOG: u64 = START_KEPT + END_KEPT as u64 + (1 << 20);
+
+/// What is known of each pod apart, in the order of their addresses.
+pub(in crate::run) struct ByReplica<'a> {
+    /// The addresses that the load went to; `None`: it went to one name for all pods, or there is one pod.
+    pub(in crate::run) addresses: Option<Vec<IpAddr>>,
+    /// The requests that each got; empty: it is not known.
+    pub(in crate::run) requests: &'a [u64],
+    /// The sleeps of each; empty: there were none.
+    pub(in crate::run) sleep_cycles: Vec<Vec<SleepCycle>>,
+}
+
+/// What a pod gave of its server.
+struct Found {
+    /// Its place among the addresses of all pods, of which some may have given nothing.
+    place: usize,
+    ip: IpAddr,
+    start: WrappedStart,
+    log: PathBuf,
+}
+
+impl ByReplica<'_> {
+    fn requests(&self, pod: &Found) -> Option<u64> {
+        self.requests.get(pod.place).filter(|_| self.addresses.is_some()).copied()
+    }
+
+    fn slept(&self, pod: &Found, is_single: bool) -> Vec<SleepCycle> {
+        // Without the addresses of the load it is not known which of several pods slept.
+        let is_known = is_single || self.addresses.is_some();
+        self.sleep_cycles.get(pod.place).filter(|_| is_known).cloned().unwrap_or_default()
+    }
+}
+
+/// What the report says of a server in pods; `None`: the run has none. `limit`: how long its pods may take to answer.
+pub(in crate::run) fn describe(
+    run: &ResolvedRun,
+    resolver: &Resolver,
+    limit: Duration,
+    by_replica: ByReplica<'_>,
+) -> Option<Described> {
+    let about = run.server.as_deref()?;
+    let mut notes = Vec::new();
+    let mut found = Vec::new();
+    let folder = std::env::temp_dir().join(format!("benchwright-server-logs-{}", std::process::id()));
+    match &about.log {
+        None => notes.push(
+            "its log was not read, because nothing in its pods keeps it: target.server.wrapper is off, or engine Custom has no command"
+                .to_owned(),
+        ),
+        Some(address) => {
+            let read = fs::create_dir_all(&folder)
+                .map_err(|error| format!("{} cannot be made: {error}", folder.display()))
+                .and_then(|()| {
+                    let known = by_replica.addresses.as_deref();
+                    let asked = Asked { address, known, replicas: about.server.replicas };
+                    blocking(read_logs(asked, resolver, &folder, limit, &mut found, &mut notes))?
+                });
+            if let Err(why) = read {
+                notes.push(format!("its log was not read: {why}"));
+            }
+        }
+    }
+    let is_single = about.server.replicas == 1;
+    for Found { ip, start, .. } in found.iter().filter(|it| it.start.starts > 1) {
+        notes.push(format!(
+            "the container of its pod at {ip} has started {} times; log and start are those of the last, and `kubectl logs --previous` has the output before",
+            start.starts
+        ));
+    }
+    let pod_start = |it: &Found| about.pods.filter(|_| is_single).map(|times| PodStart::new(times, it.start.ready));
+    notes.extend(found.first().and_then(pod_start).and_then(|it| it.remark()));
+    notes.iter().for_each(|it| warn!("the server: {it}"));
+    let documents = found.iter().enumerate().map(|(index, it)| {
+        let requests = by_replica.requests(it);
+        ReplicaDocument { requests, ..replica(run, about, index, it) }
+    });
+    let documents: Vec<_> = documents.collect();
+    let starts = found.iter().zip(&documents).enumerate().filter_map(|(index, (it, document))| {
+        let start = start(index, document, it, by_replica.slept(it, is_single))?;
+        // Of several pods the times of the last one are known, which may be any of them.
+        Some(ServerStart { pod: pod_start(it), ..start })
+    });
+    Some(Described {
+        starts: starts.collect(),
+        document: ManagedServerDocument {
+            engine: about.server.engine,
+            lifecycle: about.server.lifecycle,
+            reused: false,
+            distribution: about.server.distribution,
+            unknown_options: about.server.unknown_options.clone(),
+            replicas: documents,
+            end: None,
+            in_pods: true,
+            notes,
+        },
+        logs: found.into_iter().map(|it| it.log).collect(),
+        finished: folder.is_dir().then_some(folder),
+    })
+}
+
+fn replica(run: &ResolvedRun, about: &ServerInPods, index: usize, Found { ip, start, .. }: &Found) -> ReplicaDocument {
+    let port = about.server.port.unwrap_or_default();
+    let url = match about.server.replicas {
+        1 => run.endpoint.name().to_owned(),
+        _ => format!("http://{}", SocketAddr::new(*ip, port)),
+    };
+    let command = about.server.in_pod(port, run.profiling.as_ref().map(|it| it.kind));
+    ReplicaDocument {
+        url,
+        command: managed_server::arguments(&[command.command, command.args].concat()),
+        pid: start.pid,
+        started: start.started,
+        ready_ms: start.ready_ms,
+        requests: None,
+        exit: None,
+        died: false,
+        out_of_memory: None,
+        last_words: Vec::new(),
+        log: Some(report::server_log(index)),
+        log_note: log_note(&start.log),
+    }
+}
+
+/// The log has the clock and the zone of its pod.
+fn start(
+    index: usize,
+    document: &ReplicaDocument,
+    Found { start, log, .. }: &Found,
+    sleep_cycles: Vec<SleepCycle>,
+) -> Option<ServerStart> {
+    let zone = Offset::from_seconds(start.utc_offset_seconds).map_or(TimeZone::UTC, TimeZone::fixed);
+    starts::of(index, document, log, Some(&start.now.to_zoned(zone)), sleep_cycles)
+}
+
+async fn read_logs(
+    asked: Asked<'_>,
+    resolver: &Resolver,
+    folder: &Path,
+    limit: Duration,
+    found: &mut Vec<Found>,
+    notes: &mut Vec<String>,
+) -> Result<(), String> {
+    let clock = Clock::start();
+    let late = |_| format!("no answer within {}", Span(limit));
+    let mut pods = clock.within(Some(limit), asked.pods(resolver)).await.map_err(late)??;
+    notes.extend(asked.missing(pods.len(), "their logs were read"));
+    if pods.len() > MAX_LOGS {
+        notes.push(format!("the logs of {MAX_LOGS} of its {} pods were read, which is the most", pods.len()));
+        pods.truncate(MAX_LOGS);
+    }
+    for (place, pod) in pods.iter().enumerate() {
+        let log = folder.join(format!("{place}.log"));
+        let read = async {
+            let start: WrappedStart = pod.json("start").await?;
+            pod.save("log", &log, MAX_LOG).await?;
+            Ok::<_, String>(start)
+        };
+        match clock.within(Some(limit), read).await.map_err(late).flatten() {
+            Ok(start) => found.push(Found { place, ip: pod.ip, start, log }),
+            Err(why) => notes.push(format!(
+                "the log of its pod at {} was not read: {why}; `kubectl logs` has it while the pod exists",
+                pod.ip
+            )),
+        }
+    }
+    Ok(())
+}
+
+fn blocking<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map(|it| it.block_on(work)).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! [I/O] The traces that a profiler wrote in the pods of a server, copied into the results folder.
+
+use std::{
+    fs,
+    net::IpAddr,
+    path::{Component, Path},
+    time::Duration,
+};
+
+use clock::Clock;
+use crds::{resolve::ResolvedRun, units::Span};
+use engine::client::Resolver;
+use managed_server::wrapper::Trace;
+use tracing::info;
+
+use super::{
+    asked::{Asked, Pod},
+    blocking,
+};
+
+/// The most bytes of all traces together.
+const MAX_TRACES: u64 = 1 << 30;
+/// How often it is looked whether a trace still grows, and after how many looks without a change it does not.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+const QUIET_LOOKS: u32 = 3;
+/// How long a list of traces may take.
+const LIST: Duration = Duration::from_secs(10);
+
+/// Copies the traces of a profiler into a folder. Returns what a person should know of it. `settles`: how long a trace may still grow;
+/// `limit`: how long all of it may take.
+pub(in crate::run) fn fetch(
+    run: &ResolvedRun,
+    resolver: &Resolver,
+    folder: &Path,
+    settles: Duration,
+    limit: Duration,
+) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let Some(about) = run.server.as_ref() else { return remarks };
+    let Some(address) = about.log.as_ref() else { return remarks };
+    let asked = Asked { address, known: None, replicas: about.server.replicas };
+    let copied = blocking(async {
+        let late = |_| Err(format!("no answer within {}", Span(limit)));
+        let copied = copy(asked, resolver, folder, settles, &mut remarks);
+        clock::limit(limit, copied).await.unwrap_or_else(late)
+    });
+    if let Err(why) = copied.flatten() {
+        remarks.push(format!("the trace was not collected whole: {why}"));
+    }
+    remarks
+}
+
+pub(super) async fn copy(
+    asked: Asked<'_>,
+    resolver: &Resolver,
+    folder: &Path,
+    settles: Duration,
+    remarks: &mut Vec<String>,
+) -> Result<(), String> {
+    let pods = asked.pods(resolver).await?;
+    remarks.extend(asked.missing(pods.len(), "their traces were looked for"));
+    let mut traces = Vec::new();
+    for (pod, list) in pods.iter().zip(settled(&pods, settles).await) {
+        match list {
+            Ok(list) => traces.extend(list.into_iter().map(|it| (pod, it))),
+            Err(why) => remarks.push(format!("the traces of the pod at {} were not collected: {why}", pod.ip)),
+        }
+    }
+    let mut left = MAX_TRACES;
+    for (pod, Trace { name, bytes }) in traces {
+        let is_plain = Path::new(&name).components().all(|it| matches!(it, Component::Normal(_)));
+        if bytes > left || !is_plain {
+            let most = MAX_TRACES >> 30;
+            remarks.push(format!(
+                "{name} with {bytes} bytes was not collected: {most} GiB of traces are, and names within their folder; it is in the pod while that exists"
+            ));
+            continue;
+        }
+        // Files of several pods may have one name.
+        let path = if pods.len() > 1 { folder.join(folder_name(pod.ip)).join(&name) } else { folder.join(&name) };
+        let made = fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(|error| error.to_string());
+        let saved = match made {
+            Ok(()) => pod.save(&format!("traces/{name}"), &path, left).await,
+            Err(error) => Err(error),
+        };
+        match saved {
+            Ok(length) => {
+                left -= length;
+                info!(name, bytes = length, "a trace is collected");
+                if length != bytes {
+                    remarks.push(format!(
+                        "{name} grew from {bytes} to {length} bytes while it was collected, and may not be whole; it is in the pod while that exists"
+                    ));
+                }
+            }
+            Err(why) => {
+                let _ = fs::remove_file(&path);
+                remarks.push(format!("{name} was not collected: {why}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The traces of each pod, when they grow no more: a profiler may write them after it has answered its stop.
+async fn settled(pods: &[Pod], settles: Duration) -> Vec<Result<Vec<Trace>, String>> {
+    let clock = Clock::start();
+    let mut before = Vec::new();
+    let mut quiet = 0;
+    loop {
+        let mut now = Vec::new();
+        for pod in pods {
+            let late = |_| Err(format!("no answer within {}", Span(LIST)));
+            now.push(clock::limit(LIST, pod.json::<Vec<Trace>>("traces")).await.unwrap_or_else(late));
+        }
+        let is_there = now.iter().flatten().any(|it| !it.is_empty());
+        quiet = if is_there && before == now { quiet + 1 } else { 0 };
+        if quiet >= QUIET_LOOKS || clock.now() >= settles {
+            return now;
+        }
+        before = now;
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+/// What the folder of a pod is called, in which colons would be refused elsewhere.
+fn folder_name(ip: IpAddr) -> String {
+    ip.to_string().replace(':', "-")
+}
