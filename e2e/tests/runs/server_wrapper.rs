@@ -57,13 +57,19 @@ async fn the_report_has_the_log_and_the_start_of_each_server() -> anyhow::Result
 #[ignore = "needs a cluster: make e2e"]
 async fn a_start_is_measured_with_its_steps() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "nop").await?;
-    let spec = format!("target: {{server: {{{SERVER}}}}}\nharness: nop\n{PATIENT}\n{CLAIM}\n");
+    let profile = "profile: {inline: '{sleep_levels: [1, 2]}'}";
+    let spec = format!("target: {{server: {{{SERVER}}}}}\nharness: nop\n{profile}\n{PATIENT}\n{CLAIM}\n");
     namespace.create_run("start", &spec).await?;
     let status = passed(&namespace, "start").await?;
     let result: Value = serde_saphyr::from_str(&file(&namespace, &status, "result.yaml").await?)?;
     let metrics = &result["vllm_metrics"][0];
     ensure!(metrics["pod_start"].as_f64().context("it has pod_start")? >= 3.0, "{metrics}");
     ensure!(metrics["categories"].to_string().contains("Model Loading"), "{metrics}");
+    let cycles = report(&namespace, &status).await?["startups"][0]["sleepCycles"].clone();
+    let levels: Vec<_> = cycles.as_array().context("its sleep was measured")?.iter().map(|it| &it["level"]).collect();
+    assert_eq!(levels, [1, 2], "{cycles}");
+    // The weights take three seconds to load.
+    ensure!(cycles[1]["reloadSeconds"].as_f64().context("they were loaded again")? >= 3.0, "{cycles}");
     Ok(())
 }
 

@@ -96,7 +96,7 @@ impl<'a> Setup<'a, '_> {
         process.servers.ready(&at, stop)?;
         let servers = iter::once(&ready.target).chain(&others).cloned().collect();
         let model = ready.model.clone();
-        let sleeper = Sleeper::check(input, servers, &model, stop)?;
+        let sleeper = Sleeper::check(input, servers, &model, stop, by_service)?;
         let spread = spread(&input.run, others.len());
         if let Some(spread) = &spread {
             ready.target = ready.target.with_replicas(others, Arc::clone(spread));

@@ -3,11 +3,10 @@
 use std::{future::Future, time::Duration};
 
 use crds::{
-    resolve::{Endpoint, ManagedServer},
+    resolve::{Endpoint, ManagedServer, ResolvedRun},
     units::Span,
 };
 use tracing::{info, warn};
-use workload_profiles::workload::Work;
 
 use super::Failure;
 use crate::input::Input;
@@ -31,21 +30,17 @@ const ASK_LIMIT: Duration = Duration::from_secs(10);
 /// Time between two questions whether the server sleeps.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// The levels that a run measures: those of its profile, else level 1 where the server is started with its sleep mode, as
-/// llm-d-benchmark does.
+/// The levels that a run measures of its server; empty: none, or the server is not its own.
 pub(super) fn levels(input: &Input) -> Vec<u8> {
-    let asked = &input.workload.sleep_levels;
-    match &input.run.endpoint {
-        Endpoint::Server(server) if input.workload.work == Work::Startup => {
-            if asked.is_empty() && has_sleep_mode(server) { vec![1] } else { asked.clone() }
-        }
-        _ => Vec::new(),
-    }
+    own_server(&input.run).map(|it| input.workload.measured_sleep_levels(it)).unwrap_or_default()
 }
 
-fn has_sleep_mode(server: &ManagedServer) -> bool {
-    // Neither port nor program matters.
-    server.replica(0, 0, "").has_sleep_mode()
+/// The server that was started for a run, by the launcher or by the operator.
+fn own_server(run: &ResolvedRun) -> Option<&ManagedServer> {
+    match &run.endpoint {
+        Endpoint::Server(server) => Some(server.as_ref()),
+        Endpoint::Url(_) | Endpoint::Simulator(_) => run.server.as_deref().map(|it| &it.server),
+    }
 }
 
 /// Measures these levels on each server, after having asked the first one whether it has a sleep mode.
@@ -57,24 +52,25 @@ pub(super) struct Sleeper<'a> {
 }
 
 impl<'a> Sleeper<'a> {
-    /// Asks before the request, so that a server that cannot sleep costs no time.
+    /// Asks before the request, so that a server that cannot sleep costs no time. `by_service`: each call may go to another of several
+    /// servers.
     pub(super) fn check(
         input: &Input,
         servers: Vec<Target>,
         model: &'a str,
         stop: &'a Stop,
+        by_service: bool,
     ) -> Result<Sleeper<'a>, Failure> {
         let mut levels = levels(input);
-        if levels.is_empty() && !input.workload.sleep_levels.is_empty() {
-            warn!(
-                "sleep_levels has no effect: it measures the servers that the launcher itself starts, outside of a cluster"
-            );
+        if by_service && !levels.is_empty() {
+            warn!("sleep and wake are not measured, because each call may go to another replica");
+            levels.clear();
         }
         if let Some(first) = servers.first().filter(|_| !levels.is_empty()) {
             let asked = block_on(clock::limit(ASK_LIMIT, sleep_mode::is_sleeping(first)))?;
             if matches!(asked, Ok(Err(ControlError::NotThere { .. }))) {
                 if !input.workload.sleep_levels.is_empty() {
-                    return Err(Failure::configuration(not_there(&input.run.endpoint)));
+                    return Err(Failure::configuration(not_there(&input.run)));
                 }
                 warn!("the server has no {}, so its sleep and wake are not measured", sleep_mode::IS_SLEEPING);
                 levels.clear();
@@ -172,11 +168,8 @@ fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
     Ok(runtime.block_on(future))
 }
 
-fn not_there(endpoint: &Endpoint) -> String {
-    let engine = match endpoint {
-        Endpoint::Server(server) => server.engine.name(),
-        Endpoint::Url(_) | Endpoint::Simulator(_) => "the server",
-    };
+fn not_there(run: &ResolvedRun) -> String {
+    let engine = own_server(run).map_or("the server", |it| it.engine.name());
     let path = sleep_mode::IS_SLEEPING;
     format!(
         "sleep_levels: the server ({engine}) has no {path}; start a vLLM from 0.8 on with --enable-sleep-mode and the variable \

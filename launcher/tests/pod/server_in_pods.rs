@@ -33,12 +33,19 @@ fn free_port() -> u16 {
 impl Server {
     /// A simulated server that begins with the log of a real one.
     fn start(pod: &Pod) -> Server {
+        Server::with(pod, "")
+    }
+
+    /// The same with more options.
+    fn with(pod: &Pod, options: &str) -> Server {
         let program = env!("CARGO_BIN_EXE_benchwright");
         let (port, log_port) = (free_port(), free_port());
         let traces = pod.path("pod/traces");
         fs::create_dir_all(&traces).unwrap();
-        let sim =
-            format!("{program} sim --preset tiny --host 127.0.0.1 --port {port} --profiler-dir {}", traces.display());
+        let sim = format!(
+            "{program} sim --preset tiny --host 127.0.0.1 --port {port} --profiler-dir {} {options}",
+            traces.display()
+        );
         let script = format!("cat {LOG}; echo HF_TOKEN=canary7f3a9c52e1d84b06; exec {sim} 2>/dev/null");
         let process = Command::new(program)
             .args(["server-wrapper", "--log-port", &log_port.to_string(), "--ready-port", &port.to_string()])
@@ -47,6 +54,7 @@ impl Server {
             .arg("--log")
             .arg(pod.path("pod/server.log"))
             .args(["--", "sh", "-c", &script])
+            .env("VLLM_SERVER_DEV_MODE", "1")
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -137,6 +145,30 @@ fn a_start_that_is_measured_has_its_steps_in_result_yaml() {
     assert!(titles.contains(&&Value::from("Model Loading")), "{text}");
     // From the node to the answer, months later than the times of the test.
     assert!(metrics["pod_start"].as_f64().unwrap() > 1_000_000.0, "{text}");
+}
+
+#[test]
+fn sleep_and_wake_are_measured() {
+    const PROFILE: &str = "{sleep_levels: [2, 1]}";
+    let pod = Pod::new();
+    let server = Server::with(&pod, "--enable-sleep-mode --sleep-time 100ms");
+    let spec = format!("{}\nharness: nop", target(""));
+    pod.mount_profile(PROFILE, &spec, |run| server.be_target(run));
+    assert_passed(&pod);
+    let cycles = report(&results(&pod))["startups"][0]["sleepCycles"].clone();
+    let levels: Vec<_> = cycles.as_array().unwrap().iter().map(|it| &it["level"]).collect();
+    assert_eq!(levels, [2, 1], "{cycles}");
+    for it in cycles.as_array().unwrap() {
+        let is_whole = ["sleepSeconds", "wakeSeconds", "firstRequestSeconds"].iter().all(|name| it[name].is_f64());
+        assert!(is_whole && it.get("remark").is_none() && it["sleepSeconds"].as_f64() >= Some(0.1), "{it}");
+    }
+    drop(server);
+
+    let server = Server::start(&pod);
+    pod.mount_profile(PROFILE, &spec, |run| server.be_target(run));
+    let output = pod.run();
+    let message = pod.envelope().core.message;
+    assert!(message.contains("sleep_levels: the server (Simulator) has no /is_sleeping"), "{message} {output:?}");
 }
 
 #[test]

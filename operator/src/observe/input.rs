@@ -133,7 +133,10 @@ fn prepare<'a>(
     Box::pin(async move {
         let Sources { config_maps, services, metrics, .. } = sources;
         check_servers(run, settings)?;
-        let (resolved, missing) = match kept.resolved(attempt) {
+        let resolved_before = kept.resolved(attempt);
+        // What an attempt has begun with stays.
+        let is_new = resolved_before.is_none();
+        let (resolved, missing) = match resolved_before {
             Some(resolved) => (resolved, None),
             None => resolve_run(sources, kept, run, attempt, settings, reader).await?,
         };
@@ -174,6 +177,9 @@ fn prepare<'a>(
         if let Some(missing) = missing {
             // What is wrong with the run is said before anybody waits for a server.
             return Err(Failure::Input(missing));
+        }
+        if is_new && let Some(about) = input.run.server.as_deref_mut() {
+            about.sleep_mode = !workload.measured_sleep_levels(&about.server).is_empty();
         }
         input.run.finished_attempts = status::finished_attempts(run);
         input.remote_files = !policy::remote_files(&workload).is_empty();

@@ -6,7 +6,7 @@ use k8s_openapi::api::{
     core::v1::{Container, PodSpec, Service},
 };
 use operator::plan::{
-    Child, Turn,
+    Child, LauncherInput, Turn,
     network_policy::{Reach, reach},
     plan,
     server::ServerState,
@@ -23,11 +23,17 @@ fn target(server: &str, more: &str) -> String {
 
 /// The objects of a server that is about to be created.
 fn objects(spec: &str) -> (Vec<Service>, Deployment) {
+    objects_with(spec, |_| ())
+}
+
+/// The same with another input of the launcher.
+fn objects_with(spec: &str, change: impl FnOnce(&mut LauncherInput)) -> (Vec<Service>, Deployment) {
     let mut run = in_phase(spec, Phase::Preparing);
     let server = run.spec.target.server.clone().unwrap();
     let names = crds::resolve::ServerNames::new(&operator::plan::meta::identity(&run, 1), &server, &settings());
     run.status.as_mut().unwrap().server = Some(ServerStatus::new(names.server, server.replicas.unwrap_or(1), zero()));
-    let observed = operator::plan::Observed { server: ServerState::default(), ..nothing(&run) };
+    let mut observed = operator::plan::Observed { server: ServerState::default(), ..nothing(&run) };
+    change(observed.input.as_mut().unwrap().as_mut().unwrap());
     let made = plan(&run, &observed, &Turn { settings: &settings(), now: at(1) });
     let mut services = Vec::new();
     let mut deployment = None;
@@ -68,6 +74,21 @@ fn a_server_whose_command_is_known_is_started_by_the_wrapper() {
     assert_eq!(command(&custom), format!("{WRAPPED} {line}"));
     let on_its_port = pod(&target("engine: Simulator, port: 8099", ""));
     assert!(command(&on_its_port).contains("--log-port 8100 "), "{}", command(&on_its_port));
+}
+
+#[test]
+fn a_server_whose_sleep_is_measured_is_started_with_its_sleep_mode() {
+    for wrapper in ["", ", wrapper: false"] {
+        let spec = target(&format!("engine: VLLM, image: i, model: m{wrapper}"), ", harness: nop");
+        let sleeps = |measured: bool| {
+            let input = |it: &mut LauncherInput| it.run.server.as_mut().unwrap().sleep_mode = measured;
+            let pod = objects_with(&spec, input).1.spec.unwrap().template.spec.unwrap();
+            let mut variables = pod.containers[0].env.iter().flatten();
+            let is_open = variables.any(|it| it.name == "VLLM_SERVER_DEV_MODE" && it.value.as_deref() == Some("1"));
+            (command(&pod).ends_with(" --enable-sleep-mode"), is_open)
+        };
+        assert_eq!((sleeps(true), sleeps(false)), ((true, true), (false, false)), "{spec}");
+    }
 }
 
 #[test]

@@ -32,6 +32,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use crds::{
     benchmark_run::Api,
+    resolve::ManagedServer,
     units::{Seed, Span},
 };
 use serde::{Deserialize, Serialize};
@@ -178,6 +179,16 @@ impl Workload {
         let one_token = LengthDistribution::fixed(1);
         let requests = RequestSource::random(LengthDistribution::fixed(8), one_token, PromptText::Words);
         Workload { work: Work::Startup, ..Workload::new(Api::Completions, requests, vec![first]) }
+    }
+
+    /// The levels of the sleep mode that it measures of a server which is started for it: those that it names, else level 1 where the server
+    /// is started with its sleep mode, as llm-d-benchmark does. Empty: none.
+    pub fn measured_sleep_levels(&self, server: &ManagedServer) -> Vec<u8> {
+        match self.work {
+            // Neither port nor program matters.
+            Work::Startup if self.sleep_levels.is_empty() && server.replica(0, 0, "").has_sleep_mode() => vec![1],
+            _ => self.sleep_levels.clone(),
+        }
     }
 
     /// The paths of the other files that it needs: traces, data sets, recordings, a tokenizer and a corpus. Those behind URLs are not

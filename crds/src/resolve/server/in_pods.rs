@@ -31,6 +31,9 @@ pub struct ServerInPods {
     /// When its pods came to be; absent: it is not known yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<PodTimes>,
+    /// Whether it is started with its sleep mode, and the endpoints of it, because the run measures its sleep.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sleep_mode: bool,
 }
 
 /// Where the pods of a server give their logs.
@@ -44,9 +47,13 @@ pub struct LogAddress {
 }
 
 impl ManagedServer {
-    /// What the container of a pod starts, its wrapper aside. `profiler`: the one that the run asks for, where the wrapper gives its traces.
-    pub fn in_pod(&self, port: u16, profiler: Option<ProfilerKind>) -> ReplicaStart {
-        let start = self.replica(0, port, OWN_PROGRAM);
+    /// What the container of a pod starts, its wrapper aside. `profiler`: the one that the run asks for, where the wrapper gives its traces;
+    /// `sleep_mode`: whether the run measures its sleep.
+    pub fn in_pod(&self, port: u16, profiler: Option<ProfilerKind>, sleep_mode: bool) -> ReplicaStart {
+        let mut start = self.replica(0, port, OWN_PROGRAM);
+        if sleep_mode {
+            start = start.with_sleep_mode(self.engine);
+        }
         match profiler.filter(|_| self.can_be_profiled()) {
             Some(kind) => start.profiled(self.engine, kind, mounts::SERVER_TRACES),
             None => start,
@@ -93,5 +100,5 @@ pub(in crate::resolve) fn in_pods(
     let log = log_port(server).map(|port| LogAddress { host: host(&service, &run.namespace, settings), port });
     // What is wrong with it is an error of the endpoint.
     let server = resolve_server(server, Place::Cluster).ok()?;
-    Some(Box::new(ServerInPods { server, log, pods: None }))
+    Some(Box::new(ServerInPods { server, log, pods: None, sleep_mode: false }))
 }

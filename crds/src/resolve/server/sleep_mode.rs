@@ -41,6 +41,17 @@ mod tests {
         (resolve_server(&server, Place::Laptop).unwrap().replica(0, 9000, "/bin/benchwright"), server.engine)
     }
 
+    #[test]
+    fn a_pod_has_it_where_the_run_measures_its_sleep() {
+        let server: Server = serde_saphyr::from_str("{engine: VLLM, image: i, model: m}").unwrap();
+        let server = resolve_server(&server, Place::Cluster).unwrap();
+        let with = |sleep_mode| {
+            let start = server.in_pod(8000, None, sleep_mode);
+            (start.has_sleep_mode(), start.env.contains_key(DEV_MODE))
+        };
+        assert_eq!((with(true), with(false)), ((true, true), (false, false)));
+    }
+
     fn assert_sleeps(server: &str, expected: &str) {
         let (start, engine) = start(server);
         let start = start.with_sleep_mode(engine);

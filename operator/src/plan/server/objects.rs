@@ -61,8 +61,14 @@ pub fn services(effective: &EffectiveSpec) -> usize {
 }
 
 /// All objects of a server, in the order of their creation. Empty where the description cannot be used, which the input of the launcher
-/// says before.
-pub fn build(run: &BenchmarkRun, names: &ServerNames, effective: &EffectiveSpec, settings: &Settings) -> Vec<Child> {
+/// says before. `sleep_mode`: whether the run measures the sleep of the server.
+pub fn build(
+    run: &BenchmarkRun,
+    names: &ServerNames,
+    effective: &EffectiveSpec,
+    settings: &Settings,
+    sleep_mode: bool,
+) -> Vec<Child> {
     let Some(server) = &run.spec.target.server else { return Vec::new() };
     let Ok(managed) = resolve_server(server, Place::Cluster) else { return Vec::new() };
     let port = managed.port.unwrap_or(8000);
@@ -74,9 +80,20 @@ pub fn build(run: &BenchmarkRun, names: &ServerNames, effective: &EffectiveSpec,
     if services(effective) > 1 {
         all.push(Child::Service(Box::new(service(run, names, &names.pods, &ports, true))));
     }
-    let deployment = deployment(run, server, &managed, port, names, effective, settings);
-    all.push(Child::Deployment(Box::new(deployment)));
+    let started = Started { run, server, managed: &managed, port, effective, settings, sleep_mode };
+    all.push(Child::Deployment(Box::new(started.deployment(names))));
     all
+}
+
+/// What the pods of a server are made of.
+struct Started<'a> {
+    run: &'a BenchmarkRun,
+    server: &'a Server,
+    managed: &'a ManagedServer,
+    port: u16,
+    effective: &'a EffectiveSpec,
+    settings: &'a Settings,
+    sleep_mode: bool,
 }
 
 fn service(run: &BenchmarkRun, names: &ServerNames, name: &str, ports: &[(&str, u16)], headless: bool) -> Service {
@@ -98,143 +115,128 @@ fn service(run: &BenchmarkRun, names: &ServerNames, name: &str, ports: &[(&str, 
     }
 }
 
-fn deployment(
-    run: &BenchmarkRun,
-    server: &Server,
-    managed: &ManagedServer,
-    port: u16,
-    names: &ServerNames,
-    effective: &EffectiveSpec,
-    settings: &Settings,
-) -> Deployment {
-    let annotations = STAY.map(|(key, value)| (key.to_owned(), value.to_owned()));
-    Deployment {
-        metadata: meta::of_server(run, names, &names.server),
-        spec: Some(DeploymentSpec {
-            replicas: i32::try_from(managed.replicas).ok(),
-            selector: LabelSelector {
-                match_labels: Some(meta::server_selector(run, names)),
-                ..LabelSelector::default()
-            },
-            // Two pods of one replica would need its GPUs twice.
-            strategy: Some(DeploymentStrategy { type_: Some("Recreate".into()), rolling_update: None }),
-            template: PodTemplateSpec {
-                metadata: Some(ObjectMeta {
-                    labels: Some(meta::server_labels(run, names)),
-                    annotations: Some(annotations.into()),
-                    ..ObjectMeta::default()
-                }),
-                spec: Some(pod(run, server, managed, port, effective, settings)),
-            },
-            ..DeploymentSpec::default()
-        }),
-        ..Deployment::default()
+impl Started<'_> {
+    fn deployment(&self, names: &ServerNames) -> Deployment {
+        let Started { run, managed, .. } = *self;
+        let annotations = STAY.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        Deployment {
+            metadata: meta::of_server(run, names, &names.server),
+            spec: Some(DeploymentSpec {
+                replicas: i32::try_from(managed.replicas).ok(),
+                selector: LabelSelector {
+                    match_labels: Some(meta::server_selector(run, names)),
+                    ..LabelSelector::default()
+                },
+                // Two pods of one replica would need its GPUs twice.
+                strategy: Some(DeploymentStrategy { type_: Some("Recreate".into()), rolling_update: None }),
+                template: PodTemplateSpec {
+                    metadata: Some(ObjectMeta {
+                        labels: Some(meta::server_labels(run, names)),
+                        annotations: Some(annotations.into()),
+                        ..ObjectMeta::default()
+                    }),
+                    spec: Some(self.pod()),
+                },
+                ..DeploymentSpec::default()
+            }),
+            ..Deployment::default()
+        }
     }
-}
 
-fn pod(
-    run: &BenchmarkRun,
-    server: &Server,
-    managed: &ManagedServer,
-    port: u16,
-    effective: &EffectiveSpec,
-    settings: &Settings,
-) -> PodSpec {
-    let scheduling = &server.scheduling;
-    let (volumes, mounts): (Vec<_>, Vec<_>) = volumes(server).into_iter().unzip();
-    let secrets = settings.launcher_pull_secrets.iter().map(|it| pull_secret(it));
-    PodSpec {
-        automount_service_account_token: Some(false),
-        containers: vec![container(run, server, managed, port, mounts, effective, settings)],
-        enable_service_links: Some(false),
-        image_pull_secrets: Some(secrets.collect()),
-        init_containers: wrapper::container(server, settings).map(|it| vec![it]),
-        node_selector: Some(scheduling.node_selector.clone()).filter(|it| !it.is_empty()),
-        priority_class_name: scheduling.priority_class_name.clone().filter(|it| !it.is_empty()),
-        runtime_class_name: scheduling.runtime_class_name.clone().filter(|it| !it.is_empty()),
-        scheduler_name: scheduling.scheduler_name.clone().filter(|it| !it.is_empty()),
-        security_context: Some(match server.engine {
-            ServerEngine::Simulator => {
-                let user = (settings.pod_security == PodSecurity::Restricted).then_some(USER);
-                pod_security([user; 3])
-            }
-            // The images of engines choose their user, which is root in most of them.
-            _ => PodSecurityContext {
-                seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".into(), ..SeccompProfile::default() }),
-                ..PodSecurityContext::default()
-            },
-        }),
-        service_account_name: server.service_account_name.clone().filter(|it| !it.is_empty()),
-        termination_grace_period_seconds: Some(GRACE_SECONDS),
-        tolerations: Some(scheduling.tolerations.iter().map(Into::into).collect()),
-        volumes: Some(volumes).filter(|it| !it.is_empty()),
-        ..PodSpec::default()
+    fn pod(&self) -> PodSpec {
+        let Started { server, settings, .. } = *self;
+        let scheduling = &server.scheduling;
+        let (volumes, mounts): (Vec<_>, Vec<_>) = volumes(server).into_iter().unzip();
+        let secrets = settings.launcher_pull_secrets.iter().map(|it| pull_secret(it));
+        PodSpec {
+            automount_service_account_token: Some(false),
+            containers: vec![self.container(mounts)],
+            enable_service_links: Some(false),
+            image_pull_secrets: Some(secrets.collect()),
+            init_containers: wrapper::container(server, settings).map(|it| vec![it]),
+            node_selector: Some(scheduling.node_selector.clone()).filter(|it| !it.is_empty()),
+            priority_class_name: scheduling.priority_class_name.clone().filter(|it| !it.is_empty()),
+            runtime_class_name: scheduling.runtime_class_name.clone().filter(|it| !it.is_empty()),
+            scheduler_name: scheduling.scheduler_name.clone().filter(|it| !it.is_empty()),
+            security_context: Some(match server.engine {
+                ServerEngine::Simulator => {
+                    let user = (settings.pod_security == PodSecurity::Restricted).then_some(USER);
+                    pod_security([user; 3])
+                }
+                // The images of engines choose their user, which is root in most of them.
+                _ => PodSecurityContext {
+                    seccomp_profile: Some(SeccompProfile {
+                        type_: "RuntimeDefault".into(),
+                        ..SeccompProfile::default()
+                    }),
+                    ..PodSecurityContext::default()
+                },
+            }),
+            service_account_name: server.service_account_name.clone().filter(|it| !it.is_empty()),
+            termination_grace_period_seconds: Some(GRACE_SECONDS),
+            tolerations: Some(scheduling.tolerations.iter().map(Into::into).collect()),
+            volumes: Some(volumes).filter(|it| !it.is_empty()),
+            ..PodSpec::default()
+        }
     }
-}
 
-fn container(
-    run: &BenchmarkRun,
-    server: &Server,
-    managed: &ManagedServer,
-    port: u16,
-    mounts: Vec<VolumeMount>,
-    effective: &EffectiveSpec,
-    settings: &Settings,
-) -> Container {
-    let start = wrapper::start(run, server, managed, port);
-    let resources = server.resources.clone().unwrap_or_default();
-    let texts =
-        |texts: &[String]| Some(texts.iter().map(|it| escaped(it)).collect::<Vec<_>>()).filter(|it| !it.is_empty());
-    let mut env: Vec<_> = start
-        .env
-        .iter()
-        .map(|(name, value)| EnvVar { name: name.clone(), value: Some(escaped(value)), value_from: None })
-        .collect();
-    if let Some(token) = &server.hub_token {
-        let key = SecretKeySelector {
-            name: token.secret_key_ref.name.clone(),
-            key: token.secret_key_ref.key.clone(),
-            optional: None,
-        };
-        let source = EnvVarSource { secret_key_ref: Some(key), ..EnvVarSource::default() };
-        env.push(EnvVar { name: "HF_TOKEN".into(), value: None, value_from: Some(source) });
-    }
-    let ports = [("http", Some(port)), ("log", log_port(server))].into_iter().filter_map(|(name, port)| {
-        Some(ContainerPort { container_port: port?.into(), name: Some(name.into()), ..ContainerPort::default() })
-    });
-    Container {
-        name: CONTAINER.into(),
-        image: Some(server_image(server, settings).to_owned()),
-        image_pull_policy: server.image.is_none().then(|| settings.launcher_pull_policy.clone()),
-        command: texts(&start.command),
-        args: texts(&start.args),
-        env: Some(env).filter(|it| !it.is_empty()),
-        ports: Some(ports.collect()),
-        resources: Some(ResourceRequirements {
-            requests: quantities(&resources.requests),
-            limits: quantities(&resources.limits),
-            ..ResourceRequirements::default()
-        }),
-        startup_probe: Some(startup_probe(server.engine, port, effective.target.readiness.timeout_seconds)),
-        readiness_probe: Some(Probe {
-            http_get: Some(probe(server.engine, port)),
-            period_seconds: Some(READINESS_PERIOD),
-            timeout_seconds: Some(PROBE_TIMEOUT),
-            failure_threshold: Some(READINESS_FAILURES),
-            ..Probe::default()
-        }),
-        security_context: Some(match server.engine {
-            ServerEngine::Simulator => container_security(),
-            _ => SecurityContext {
-                allow_privilege_escalation: Some(false),
-                capabilities: Some(Capabilities { drop: Some(vec!["ALL".into()]), ..Capabilities::default() }),
-                ..SecurityContext::default()
-            },
-        }),
-        // The last lines of its log, which the operator has no right to read.
-        termination_message_policy: Some("FallbackToLogsOnError".into()),
-        volume_mounts: Some(mounts).filter(|it| !it.is_empty()),
-        ..Container::default()
+    fn container(&self, mounts: Vec<VolumeMount>) -> Container {
+        let Started { run, server, managed, port, effective, settings, sleep_mode } = *self;
+        let start = wrapper::start(run, server, managed, port, sleep_mode);
+        let resources = server.resources.clone().unwrap_or_default();
+        let texts =
+            |texts: &[String]| Some(texts.iter().map(|it| escaped(it)).collect::<Vec<_>>()).filter(|it| !it.is_empty());
+        let mut env: Vec<_> = start
+            .env
+            .iter()
+            .map(|(name, value)| EnvVar { name: name.clone(), value: Some(escaped(value)), value_from: None })
+            .collect();
+        if let Some(token) = &server.hub_token {
+            let key = SecretKeySelector {
+                name: token.secret_key_ref.name.clone(),
+                key: token.secret_key_ref.key.clone(),
+                optional: None,
+            };
+            let source = EnvVarSource { secret_key_ref: Some(key), ..EnvVarSource::default() };
+            env.push(EnvVar { name: "HF_TOKEN".into(), value: None, value_from: Some(source) });
+        }
+        let ports = [("http", Some(port)), ("log", log_port(server))].into_iter().filter_map(|(name, port)| {
+            Some(ContainerPort { container_port: port?.into(), name: Some(name.into()), ..ContainerPort::default() })
+        });
+        Container {
+            name: CONTAINER.into(),
+            image: Some(server_image(server, settings).to_owned()),
+            image_pull_policy: server.image.is_none().then(|| settings.launcher_pull_policy.clone()),
+            command: texts(&start.command),
+            args: texts(&start.args),
+            env: Some(env).filter(|it| !it.is_empty()),
+            ports: Some(ports.collect()),
+            resources: Some(ResourceRequirements {
+                requests: quantities(&resources.requests),
+                limits: quantities(&resources.limits),
+                ..ResourceRequirements::default()
+            }),
+            startup_probe: Some(startup_probe(server.engine, port, effective.target.readiness.timeout_seconds)),
+            readiness_probe: Some(Probe {
+                http_get: Some(probe(server.engine, port)),
+                period_seconds: Some(READINESS_PERIOD),
+                timeout_seconds: Some(PROBE_TIMEOUT),
+                failure_threshold: Some(READINESS_FAILURES),
+                ..Probe::default()
+            }),
+            security_context: Some(match server.engine {
+                ServerEngine::Simulator => container_security(),
+                _ => SecurityContext {
+                    allow_privilege_escalation: Some(false),
+                    capabilities: Some(Capabilities { drop: Some(vec!["ALL".into()]), ..Capabilities::default() }),
+                    ..SecurityContext::default()
+                },
+            }),
+            // The last lines of its log, which the operator has no right to read.
+            termination_message_policy: Some("FallbackToLogsOnError".into()),
+            volume_mounts: Some(mounts).filter(|it| !it.is_empty()),
+            ..Container::default()
+        }
     }
 }
 

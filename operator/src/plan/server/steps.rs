@@ -140,10 +140,17 @@ impl Decision<'_> {
                     return Some(late);
                 }
                 let mut plan = self.server_starts(&view, Reason::ServerStarting, &message, SOON);
-                plan.create = objects::build(self.run, &names, &self.effective, self.turn.settings);
+                let sleep_mode = self.measures_sleep();
+                plan.create = objects::build(self.run, &names, &self.effective, self.turn.settings, sleep_mode);
                 Some(plan)
             }
         }
+    }
+
+    /// Whether the run measures the sleep of its server, as its profile says.
+    fn measures_sleep(&self) -> bool {
+        let input = self.observed.input.as_ref().and_then(|it| it.as_ref().ok());
+        input.and_then(|it| it.run.server.as_deref()).is_some_and(|it| it.sleep_mode)
     }
 
     /// Waits until the server can be read. A right that is missing usually is missing from the beginning.

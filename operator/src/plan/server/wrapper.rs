@@ -21,11 +21,17 @@ fn program() -> String {
     format!("{}{OWN_PROGRAM}", mounts::SERVER_TOOLS)
 }
 
-/// What the container of a server starts: its command, in the wrapper where it has one, and with the profiler that the run asks for.
-pub(super) fn start(run: &BenchmarkRun, server: &Server, managed: &ManagedServer, port: u16) -> ReplicaStart {
-    let Some(log_port) = log_port(server) else { return managed.in_pod(port, None) };
+/// What the container of a server starts: its command, in the wrapper where it has one, with what the run measures of it.
+pub(super) fn start(
+    run: &BenchmarkRun,
+    server: &Server,
+    managed: &ManagedServer,
+    port: u16,
+    sleep_mode: bool,
+) -> ReplicaStart {
+    let Some(log_port) = log_port(server) else { return managed.in_pod(port, None, sleep_mode) };
     let profiler = run.spec.profiling.as_ref().map(|it| it.kind);
-    let mut start = managed.in_pod(port, profiler);
+    let mut start = managed.in_pod(port, profiler, sleep_mode);
     let mut wrapper = vec![program(), "server-wrapper".to_owned()];
     let mut option = |name: &str, value: String| wrapper.extend([format!("--{name}"), value]);
     option("log-port", log_port.to_string());

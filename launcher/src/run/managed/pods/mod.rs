@@ -139,7 +139,7 @@ fn replica(run: &ResolvedRun, about: &ServerInPods, index: usize, Found { ip, st
         1 => run.endpoint.name().to_owned(),
         _ => format!("http://{}", SocketAddr::new(*ip, port)),
     };
-    let command = about.server.in_pod(port, run.profiling.as_ref().map(|it| it.kind));
+    let command = about.server.in_pod(port, run.profiling.as_ref().map(|it| it.kind), about.sleep_mode);
     ReplicaDocument {
         url,
         command: managed_server::arguments(&[command.command, command.args].concat()),
