@@ -22,8 +22,9 @@ const LONGEST_NAME: usize = 16;
 pub struct ServerStart {
     /// The name of the server, such as `1`.
     pub server: String,
-    /// Its log, as a path within the results folder.
-    pub log: String,
+    /// Its log, as a path within the results folder. Absent: it was not read, and the start is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
     /// From the launch of its process until it answered, on the launcher's clock, in seconds. Absent: it never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_ready_seconds: Option<f64>,
@@ -496,7 +497,7 @@ mod tests {
         let failed = SleepCycle { level: 1, remark: Some("/wake_up was refused: 500".into()), ..SleepCycle::default() };
         let start = ServerStart {
             server: "0".into(),
-            log: "server/0.log".into(),
+            log: Some("server/0.log".into()),
             observed_ready_seconds: None,
             pod: None,
             startup: read(COLD),

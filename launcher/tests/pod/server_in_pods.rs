@@ -27,7 +27,13 @@ struct Server {
 }
 
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    free_ports()[0]
+}
+
+/// Two ports, which are not the same because both are held until both are chosen.
+fn free_ports() -> [u16; 2] {
+    let held = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    held.map(|it| it.local_addr().unwrap().port())
 }
 
 impl Server {
@@ -39,7 +45,7 @@ impl Server {
     /// The same with more options.
     fn with(pod: &Pod, options: &str) -> Server {
         let program = env!("CARGO_BIN_EXE_benchwright");
-        let (port, log_port) = (free_port(), free_port());
+        let [port, log_port] = free_ports();
         let traces = pod.path("pod/traces");
         fs::create_dir_all(&traces).unwrap();
         let sim = format!(
@@ -155,12 +161,25 @@ fn sleep_and_wake_are_measured() {
     let spec = format!("{}\nharness: nop", target(""));
     pod.mount_profile(PROFILE, &spec, |run| server.be_target(run));
     assert_passed(&pod);
-    let cycles = report(&results(&pod))["startups"][0]["sleepCycles"].clone();
-    let levels: Vec<_> = cycles.as_array().unwrap().iter().map(|it| &it["level"]).collect();
-    assert_eq!(levels, [2, 1], "{cycles}");
-    for it in cycles.as_array().unwrap() {
-        let is_whole = ["sleepSeconds", "wakeSeconds", "firstRequestSeconds"].iter().all(|name| it[name].is_f64());
-        assert!(is_whole && it.get("remark").is_none() && it["sleepSeconds"].as_f64() >= Some(0.1), "{it}");
+    let whole = report(&results(&pod))["startups"][0].clone();
+    assert_eq!(whole["log"], "server/0.log", "{whole}");
+    // Without a wrapper there is no log, and what was measured is not lost.
+    fs::remove_dir_all(pod.path("results")).unwrap();
+    pod.mount_profile(PROFILE, &spec, |run| {
+        server.be_target(run);
+        run.server.as_mut().unwrap().log = None;
+    });
+    assert_passed(&pod);
+    let without_log = report(&results(&pod))["startups"][0].clone();
+    assert!(without_log.get("log").is_none(), "{without_log}");
+    for start in [whole, without_log] {
+        let cycles = start["sleepCycles"].as_array().unwrap();
+        let levels: Vec<_> = cycles.iter().map(|it| &it["level"]).collect();
+        assert_eq!(levels, [2, 1], "{start}");
+        for it in cycles {
+            let is_whole = ["sleepSeconds", "wakeSeconds", "firstRequestSeconds"].iter().all(|name| it[name].is_f64());
+            assert!(is_whole && it.get("remark").is_none() && it["sleepSeconds"].as_f64() >= Some(0.1), "{it}");
+        }
     }
     drop(server);
 

@@ -31,7 +31,7 @@ pub struct ServerInPods {
     /// When its pods came to be; absent: it is not known yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<PodTimes>,
-    /// Whether it is started with its sleep mode, and the endpoints of it, because the run measures its sleep.
+    /// Whether the run measures its sleep: an engine with a sleep mode that is known here is then started with it, and with its endpoints.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sleep_mode: bool,
 }

@@ -36,7 +36,7 @@ pub(super) fn of(
     }
     Some(ServerStart {
         server: replica.to_string(),
-        log: document.log.clone()?,
+        log: Some(document.log.clone()?),
         observed_ready_seconds: document.ready_ms.map(|it| it as f64 / 1e3),
         pod: None,
         startup,

@@ -64,6 +64,22 @@ impl ByReplica<'_> {
         let is_known = is_single || self.addresses.is_some();
         self.sleep_cycles.get(pod.place).filter(|_| is_known).cloned().unwrap_or_default()
     }
+
+    /// The sleeps of pods that gave nothing of their starts, one entry for each.
+    fn slept_elsewhere(&self, found: &[Found]) -> Vec<ServerStart> {
+        let is_missing = |place: &usize| !found.iter().any(|it| it.place == *place);
+        let cycles = self.sleep_cycles.iter().enumerate();
+        let missing = cycles.filter(|(place, cycles)| is_missing(place) && !cycles.is_empty());
+        let start = |(index, (_, cycles)): (usize, (usize, &Vec<SleepCycle>))| ServerStart {
+            server: (found.len() + index).to_string(),
+            log: None,
+            observed_ready_seconds: None,
+            pod: None,
+            startup: startup::Startup::default(),
+            sleep_cycles: cycles.clone(),
+        };
+        missing.enumerate().map(start).collect()
+    }
 }
 
 /// What the report says of a server in pods; `None`: the run has none. `limit`: how long its pods may take to answer.
@@ -104,19 +120,28 @@ pub(in crate::run) fn describe(
     }
     let pod_start = |it: &Found| about.pods.filter(|_| is_single).map(|times| PodStart::new(times, it.start.ready));
     notes.extend(found.first().and_then(pod_start).and_then(|it| it.remark()));
+    if about.sleep_mode && by_replica.sleep_cycles.iter().all(Vec::is_empty) {
+        notes.push("its sleep and wake were not measured; the log of the launcher says why".to_owned());
+    }
     notes.iter().for_each(|it| warn!("the server: {it}"));
     let documents = found.iter().enumerate().map(|(index, it)| {
         let requests = by_replica.requests(it);
         ReplicaDocument { requests, ..replica(run, about, index, it) }
     });
     let documents: Vec<_> = documents.collect();
-    let starts = found.iter().zip(&documents).enumerate().filter_map(|(index, (it, document))| {
-        let start = start(index, document, it, by_replica.slept(it, is_single))?;
-        // Of several pods the times of the last one are known, which may be any of them.
-        Some(ServerStart { pod: pod_start(it), ..start })
-    });
+    let mut starts: Vec<_> = found
+        .iter()
+        .zip(&documents)
+        .enumerate()
+        .filter_map(|(index, (it, document))| {
+            let start = start(index, document, it, by_replica.slept(it, is_single))?;
+            // Of several pods the times of the last one are known, which may be any of them.
+            Some(ServerStart { pod: pod_start(it), ..start })
+        })
+        .collect();
+    starts.extend(by_replica.slept_elsewhere(&found));
     Some(Described {
-        starts: starts.collect(),
+        starts,
         document: ManagedServerDocument {
             engine: about.server.engine,
             lifecycle: about.server.lifecycle,

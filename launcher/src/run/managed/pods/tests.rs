@@ -73,6 +73,9 @@ async fn a_pod_that_gives_nothing_keeps_its_place() {
     let mut by_replica =
         ByReplica { addresses: Some(known.to_vec()), requests: &[5, 6], sleep_cycles: vec![cycles(1), cycles(2)] };
     assert_eq!((by_replica.requests(it), by_replica.slept(it, false)), (Some(6), cycles(2)));
+    // What was measured of the pod without a log is not lost.
+    let elsewhere = by_replica.slept_elsewhere(&found);
+    assert_eq!((elsewhere.len(), &elsewhere[0].sleep_cycles, &elsewhere[0].log), (1, &cycles(1), &None));
     by_replica.addresses = None;
     assert_eq!((by_replica.requests(it), by_replica.slept(it, false)), (None, Vec::new()));
 }
