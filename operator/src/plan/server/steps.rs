@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crds::{
     BenchmarkRunStatus, HeldEnd, Outcome, Reason, ServerStatus,
-    benchmark_run::{Lifecycle, Server},
+    benchmark_run::{Harness, Lifecycle, Server},
     resolve::{ServerNames, managed_server, server_image},
     status::{Attempt, Phase},
 };
@@ -70,7 +70,9 @@ impl Decision<'_> {
         if let Some(unread) = self.unread(&[What::Server]) {
             return Some(self.wait_to_prepare(unread, self.preparing_since()));
         }
-        if view.is_healthy() {
+        // One that has answered already starts no more, and may be asleep.
+        let measures_start = self.effective.harness == Harness::Nop;
+        if view.is_healthy() && !measures_start {
             return None;
         }
         let left = self.left(&view);
@@ -88,7 +90,8 @@ impl Decision<'_> {
             );
             return Some(self.finish(Phase::Failed, Outcome::Error, Reason::PrepareTimeout, &message));
         }
-        let message = format!("server {} failed; another attempt starts when it is gone", view.status.name);
+        let why = if measures_start { "has started already" } else { "failed" };
+        let message = format!("server {} {why}; another attempt starts when it is gone", view.status.name);
         let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::Retrying, message));
         plan.stop_server = StopServer::of(&view.status.name, view.state);
         plan.next_look = Some(SOON);

@@ -70,6 +70,20 @@ async fn an_operator_that_is_killed_at_any_write_leaves_no_server_and_comes_to_t
 }
 
 #[tokio::test]
+async fn a_server_whose_sleep_the_profile_measures_is_started_with_its_sleep_mode() {
+    for (profile, sleeps) in [("{sleep_levels: [1]}", true), ("{}", false)] {
+        let spec = format!("harness: nop, profile: {{inline: '{profile}'}}, target: {{server: {{engine: Simulator}}}}");
+        let mut play = Play::new(&format!("{{{spec}}}"));
+        play.play_until(Phase::Running).await;
+        let state = play.server.state();
+        let deployment = state.all("deployments").next().unwrap().to_string();
+        assert_eq!(deployment.contains("--enable-sleep-mode"), sleeps, "{deployment}");
+        let run = state.all("configmaps").find_map(|it| it["data"]["run.yaml"].as_str()).unwrap();
+        assert_eq!(run.contains("sleepMode: true"), sleeps, "{run}");
+    }
+}
+
+#[tokio::test]
 async fn other_ends_leave_no_server_either() {
     for (story, phase) in [
         (Story::Evicted, Phase::Succeeded),

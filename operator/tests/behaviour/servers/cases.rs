@@ -292,6 +292,22 @@ fn a_healthy_server_is_kept_for_the_next_attempt() {
 }
 
 #[test]
+fn another_attempt_at_measuring_a_start_has_a_server_of_its_own() {
+    let mut run = with_ready_server("{harness: nop, target: {server: {engine: Simulator}}}", Phase::Preparing);
+    let status = run.status.as_mut().unwrap();
+    status.reason = Reason::Retrying.into();
+    (status.attempts[0].end_time, status.attempts[0].reason) = (Some(at(90)), Reason::Disrupted.into());
+    let alive = before_launcher(&run, exists(vec![ready("s-a")]));
+    let observed = Observed { input: Some(Ok(input(&run, 2))), ..alive };
+    let made = decide(&run, &observed, 100);
+    assert_state(&made, Phase::Preparing, Reason::Retrying, "server chat-2db482-server has started already");
+    assert!(made.stop_server.is_some() && made.status.attempts.len() == 1);
+    let gone = Observed { server: ServerState::default(), ..observed };
+    let made = decide(&after(&run, &made), &gone, 102);
+    assert!(made.again && made.status.server.is_none(), "{:?}", made.status.server);
+}
+
+#[test]
 fn a_run_has_finished_only_when_nothing_of_its_server_is_left() {
     let run = with_ready_server(ONE, Phase::Running);
     let passed =
