@@ -157,7 +157,7 @@ fn large_output_arrives_whole() {
 fn output_that_is_read_late_arrives_whole() {
     // More than a pipe holds; the engine ends long before it is read.
     let mut wrapped = Wrapped::start("head -c 150000 /dev/zero; echo over; exit 6", 0);
-    thread::sleep(Duration::from_secs(3));
+    thread::sleep(Duration::from_secs(2));
     assert!(wrapped.process.try_wait().unwrap().is_none(), "the wrapper waits for who reads");
     let (status, rest) = wrapped.end();
     assert_eq!((status, rest.len(), rest.ends_with("over\n")), (Some(6), 150_005, true));

@@ -24,7 +24,10 @@ use std::{
 
 use clock::Clock;
 use jiff::Timestamp;
-use rustix::process::{Pid, Signal, WaitOptions, kill_process_group};
+use rustix::{
+    io::ioctl_fionread,
+    process::{Pid, Signal, WaitOptions, kill_process_group},
+};
 use serde::{Deserialize, Serialize};
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -238,6 +241,7 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
     let pid = i32::try_from(child.id()).unwrap_or_default();
     let _ = state.started.set((pid, at));
     let _ = state.ready.clock.set(clock);
+    let pipes = [out.try_clone()?, err.try_clone()?];
     // Its channel ends with the last of both threads.
     let (open, mut output) = mpsc::channel::<()>(1);
     pass_on(out, Stream::Out, &state, open.clone())?;
@@ -258,7 +262,7 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
             }
         }
     };
-    let _ = clock::limit(OUTPUT_LIMIT, output_ends(&state, &mut output)).await;
+    let _ = clock::limit(OUTPUT_LIMIT, output_ends(&state, &pipes, &mut output)).await;
     // Its end is in memory, and a next start of the container keeps the file.
     if let Some(mut log) = state.log() {
         log.close();
@@ -267,11 +271,13 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
 }
 
 /// Waits until the output has ended, or nothing has come for a while and nothing is on its way.
-async fn output_ends(state: &State, output: &mut mpsc::Receiver<()>) {
+async fn output_ends(state: &State, pipes: &[io::PipeReader], output: &mut mpsc::Receiver<()>) {
+    let is_read = || pipes.iter().all(|it| ioctl_fionread(it) == Ok(0));
     let mut before = state.moved();
     while clock::limit(OUTPUT_ENDS, output.recv()).await.is_err() {
         let now = state.moved();
-        if now == before && now.0 == now.1 {
+        // On a busy machine a thread may not have come to read what is there.
+        if now == before && now.0 == now.1 && is_read() {
             return;
         }
         before = now;

@@ -13,8 +13,6 @@ use tokio::{
 const EVERY: Duration = Duration::from_millis(100);
 /// How long an answer may take.
 const LIMIT: Duration = Duration::from_secs(5);
-/// The same while a reader waits for it.
-const LOOK_LIMIT: Duration = Duration::from_secs(1);
 /// What an answer begins with: `HTTP/1.1 200`.
 const STATUS_BYTES: usize = 12;
 
@@ -45,7 +43,7 @@ impl Readiness {
     /// Asks until it answers with 200, however long that takes.
     pub(super) async fn watch(&self) {
         while self.path.is_some() && self.seen.get().is_none() {
-            self.ask(LIMIT).await;
+            self.ask().await;
             tokio::time::sleep(EVERY).await;
         }
     }
@@ -54,13 +52,13 @@ impl Readiness {
     /// `watch` may be too late.
     pub(super) async fn look(&self) {
         if self.seen.get().is_none() {
-            self.ask(LOOK_LIMIT).await;
+            self.ask().await;
         }
     }
 
-    async fn ask(&self, limit: Duration) {
+    async fn ask(&self) {
         let (Some(path), Some(clock)) = (&self.path, self.clock.get()) else { return };
-        if clock::limit(limit, path.is_ready()).await == Ok(true) {
+        if clock::limit(LIMIT, path.is_ready()).await == Ok(true) {
             let _ = self.seen.set((clock::now(), clock.now()));
         }
     }
