@@ -282,7 +282,7 @@ fn counts(report: &Value) -> BTreeMap<String, u64> {
 #[test]
 fn every_end_of_a_request_is_counted_and_shown() {
     let server = Server::start(&ALL);
-    let (report, markdown, table) = run(&server.url, [ALL.len(), 1, 1], "", "");
+    let (report, markdown, table) = run(&server.url, [ALL.len(), 1, 5], "", "");
     let expected = [
         ("ok", 7, ""),
         ("empty", 1, ""),
@@ -292,7 +292,7 @@ fn every_end_of_a_request_is_counted_and_shown() {
         ("http_502", 1, "502: internal_server_error: too long: word word"),
         ("http_503", 2, "503: Busy: later"),
         ("broken_stream", 6, "the server gave the answer up"),
-        ("timeout", 2, "it took longer than the request timeout, 1s"),
+        ("timeout", 2, "it took longer than the request timeout, 5s"),
         ("connect_error", 1, "the connection broke before the answer: "),
     ];
     let found = counts(&report);

@@ -86,14 +86,18 @@ fn order(sources: Vec<Source>) -> Order {
         token: Some("s3cret".into()),
         authorities: None,
         interval: Duration::from_secs(3_600),
-        timeout: Duration::from_millis(300),
+        timeout: Duration::from_secs(60),
         resolver: Resolver::default(),
     }
 }
 
 /// What two scrapes came to, one before a load that takes no time and one after it, and the figures of that load.
 fn scrape(sources: Vec<Source>) -> (Scraped, WindowFigures) {
-    let scraper = Scraper::start(order(sources)).unwrap();
+    scrape_by(order(sources))
+}
+
+fn scrape_by(order: Order) -> (Scraped, WindowFigures) {
+    let scraper = Scraper::start(order).unwrap();
     scraper.before_load(&Stop::default());
     let begun = clock::monotonic();
     let ended = clock::monotonic();
@@ -217,7 +221,7 @@ fn a_long_text_and_an_endless_one_are_gaps() {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n");
         while stream.write_all(lines.as_bytes()).is_ok() {}
     }));
-    let scraper = Scraper::start(Order { timeout: Duration::from_secs(60), ..order(vec![endless]) }).unwrap();
+    let scraper = Scraper::start(order(vec![endless])).unwrap();
     scraper.before_load(&Stop::default());
     assert_eq!(reason(&scraper.end().unwrap()), "more than 16 MiB");
 }
@@ -226,7 +230,7 @@ fn a_long_text_and_an_endless_one_are_gaps() {
 fn a_million_labels_are_one_bad_line() {
     let labels: String = (0..1_000_000).map(|it| format!("l{it}=\"v\",")).collect();
     let text = format!("vllm:num_requests_waiting{{{labels}}} 1\n{}", tokens(7));
-    let order = Order { timeout: Duration::from_secs(60), ..order(vec![of(serve_text(text))]) };
+    let order = order(vec![of(serve_text(text))]);
     let scraper = Scraper::start(order).unwrap();
     scraper.before_load(&Stop::default());
     let scraped = scraper.end().unwrap();
@@ -240,7 +244,8 @@ fn a_server_that_hangs_is_a_gap_and_holds_up_no_other() {
         // It reads until the client leaves.
         let _ = stream.read_to_end(&mut Vec::new());
     });
-    let (scraped, figures) = scrape(vec![of(hangs), of(serve_text(tokens(5)))]);
+    let sources = vec![of(hangs), of(serve_text(tokens(5)))];
+    let (scraped, figures) = scrape_by(Order { timeout: Duration::from_millis(600), ..order(sources) });
     let [hung, good] = scraped.addresses.as_slice() else { panic!("{:?}", scraped.addresses) };
     assert!(hung.failures > 0 && hung.reasons.keys().all(|it| it.starts_with("no whole answer")), "{hung:?}");
     assert_eq!((good.failures, figures.generation_tokens, figures.whole), (0, Some(0.0), true));

@@ -59,7 +59,15 @@ fn a_container_is_held_until_the_time_is_over_or_a_signal_comes() {
     let mut child = archive(&["--hold", "1h"]).spawn().unwrap();
     let pid = Pid::from_child(&child);
     // A signal before the process listens would end it too, by its default.
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    let status = format!("/proc/{}/status", child.id());
+    let listens = || {
+        let status = fs::read_to_string(&status).unwrap();
+        let caught = status.lines().find_map(|it| it.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << (Signal::TERM.as_raw() - 1)) != 0
+    };
+    while !listens() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
     kill_process(pid, Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }

@@ -28,7 +28,7 @@ fn the_trace_of_a_stage_lies_in_the_results_folder() {
                {name: each, metric: e2e, stat: p50, stage: '*', max: 1h}, \
                {name: profiled, metric: e2e, stat: p50, stage: r20, max: 1h}]}\n";
     let spec = simulated(PROFILE) + slo;
-    folder.write("run.yaml", &profiled(&spec, "{kind: Torch, stage: r20, start: 500ms, duration: 700ms}"));
+    folder.write("run.yaml", &profiled(&spec, "{kind: Torch, stage: r20, start: 200ms, duration: 300ms}"));
     let run = folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
     run.stdout(predicate::str::contains("(profiled)").and(predicate::str::contains("slows down")));
 
@@ -36,7 +36,7 @@ fn the_trace_of_a_stage_lies_in_the_results_folder() {
     let found = &report["profiling"];
     assert_eq!((&found["kind"], &found["stage"]), (&"Torch".into(), &"r20".into()));
     let [from, to] = ["fromMs", "toMs"].map(|it| found["window"][it].as_f64().unwrap());
-    assert!(from >= 500.0 && to >= from + 700.0, "{found}");
+    assert!(from >= 200.0 && to >= from + 300.0, "{found}");
     assert_eq!(found["stages"], serde_json::json!(["r20"]));
     assert_eq!(report["stages"][0]["profiled"], true);
     assert_eq!(report["stages"][1]["profiled"], serde_json::Value::Null);

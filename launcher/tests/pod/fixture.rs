@@ -80,9 +80,9 @@ impl Pod {
         fs::write(self.path("message"), "").unwrap();
     }
 
-    /// Mounts a run against a URL that waits at most a second for its server.
+    /// Mounts a run against a URL that waits a few seconds for its server.
     pub fn mount_url(&self, url: &str, change: impl FnOnce(&mut ResolvedRun)) {
-        self.mount(&format!("target: {{url: '{url}', readiness: {{timeoutSeconds: 1}}}}"), change);
+        self.mount(&format!("target: {{url: '{url}', readiness: {{timeoutSeconds: 5}}}}"), change);
     }
 
     /// The command that runs the mounted input.

@@ -38,7 +38,7 @@ use super::{
 #[test]
 fn lanes_without_a_slot_leave_the_requests_to_the_others() {
     for threads in [2, 5] {
-        let mut by_time = closed_for(1, millis(200), millis(0));
+        let mut by_time = closed_for(1, millis(1_000), millis(0));
         by_time.name = "by time".into();
         let result = run(&workload(vec![closed(1, 30), closed(4, 50), by_time], 2), threads, &Arc::default());
         let counts: Vec<u64> = result.recorder.stages.iter().map(|it| it.outcomes[&RequestOutcome::Ok]).collect();
