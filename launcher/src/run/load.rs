@@ -198,6 +198,7 @@ impl<'a> Setup<'a, '_> {
     /// The base URLs of the target. A managed server and the embedded simulator are started; they are not ready yet.
     fn start_target(&self, traces: Option<PathBuf>) -> Result<(Vec<String>, Option<RunningSimulator>), Failure> {
         let Setup { input, process, .. } = *self;
+        sleep::check(input)?;
         let extras = Extras { traces: traces.clone(), sleep_mode: !sleep::levels(input).is_empty() };
         if let Some(urls) = process.servers.urls(&input.run, &extras, &process.stop)? {
             return Ok((urls, None));

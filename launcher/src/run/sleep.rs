@@ -35,6 +35,12 @@ pub(super) fn levels(input: &Input) -> Vec<u8> {
     own_server(&input.run).map(|it| input.workload.measured_sleep_levels(it)).unwrap_or_default()
 }
 
+/// Refuses levels that the server of the run cannot have, before it is started.
+pub(super) fn check(input: &Input) -> Result<(), Failure> {
+    let refusal = own_server(&input.run).and_then(|it| input.workload.sleep_refusal(it));
+    refusal.map_or(Ok(()), |it| Err(Failure::configuration(it)))
+}
+
 /// The server that was started for a run, by the launcher or by the operator.
 fn own_server(run: &ResolvedRun) -> Option<&ManagedServer> {
     match &run.endpoint {

@@ -178,6 +178,9 @@ fn prepare<'a>(
             // What is wrong with the run is said before anybody waits for a server.
             return Err(Failure::Input(missing));
         }
+        if let Some(refusal) = input.run.server.as_deref().and_then(|it| workload.sleep_refusal(&it.server)) {
+            return Err(input_error(Reason::ProfileInvalid, refusal));
+        }
         if is_new && let Some(about) = input.run.server.as_deref_mut() {
             about.sleep_mode = !workload.measured_sleep_levels(&about.server).is_empty();
         }

@@ -31,8 +31,8 @@ mod work;
 use std::{collections::BTreeMap, path::PathBuf};
 
 use crds::{
-    benchmark_run::Api,
-    resolve::ManagedServer,
+    benchmark_run::{Api, ServerEngine},
+    resolve::{DEV_MODE, ManagedServer, SleepFault},
     units::{Seed, Span},
 };
 use serde::{Deserialize, Serialize};
@@ -189,6 +189,27 @@ impl Workload {
             Work::Startup if self.sleep_levels.is_empty() && server.replica(0, 0, "").has_sleep_mode() => vec![1],
             _ => self.sleep_levels.clone(),
         }
+    }
+
+    /// Why the sleep that it names cannot be measured of this server, in a sentence; `None`: nothing is known against it.
+    pub fn sleep_refusal(&self, server: &ManagedServer) -> Option<String> {
+        let (levels, engine) = (&self.sleep_levels, server.engine.name());
+        if levels.is_empty() || server.engine == ServerEngine::Custom {
+            return None;
+        }
+        let (why, remedy) = match server.replica(0, 0, "").with_sleep_mode(server.engine).sleeps() {
+            Ok(()) => return None,
+            Err(SleepFault::NoMode) => ("has no sleep mode that is known here".to_owned(), "another engine"),
+            Err(SleepFault::Off) => {
+                ("is started with --no-enable-sleep-mode by its config or args".to_owned(), "a server without that")
+            }
+            Err(SleepFault::Closed) => {
+                (format!("has other than 1 in env.{DEV_MODE}, which closes its endpoints"), "a server without that")
+            }
+        };
+        Some(format!(
+            "sleep_levels: is {levels:?}, and spec.target.server ({engine}) {why}; name {remedy}, or take sleep_levels out of the profile"
+        ))
     }
 
     /// The paths of the other files that it needs: traces, data sets, recordings, a tokenizer and a corpus. Those behind URLs are not

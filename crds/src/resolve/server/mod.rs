@@ -20,6 +20,7 @@ pub(super) use in_pods::in_pods;
 pub use in_pods::{LOG_PORT, LogAddress, OWN_PROGRAM, PodTimes, ServerInPods, log_port};
 pub(super) use modelservice::is_of_charts;
 pub use modelservice::{InferenceStack, StackFile, llm_d_server};
+pub use sleep_mode::{DEV_MODE, SleepFault};
 
 use super::{Errors, FieldError, effective};
 use crate::benchmark_run::{Distribution, Lifecycle, Server, ServerEngine};

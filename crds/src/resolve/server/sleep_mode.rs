@@ -8,9 +8,33 @@ const OPTION: &str = "enable-sleep-mode";
 /// The option that turns it off.
 const OFF: &str = "no-enable-sleep-mode";
 /// The variable with which vLLM has the endpoints of its sleep mode.
-const DEV_MODE: &str = "VLLM_SERVER_DEV_MODE";
+pub const DEV_MODE: &str = "VLLM_SERVER_DEV_MODE";
+
+/// Why a server that is started so cannot be put to sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SleepFault {
+    /// The engine has no such mode that is known here.
+    NoMode,
+    /// An option turns the mode off.
+    Off,
+    /// The environment closes the endpoints.
+    Closed,
+}
 
 impl ReplicaStart {
+    /// Whether it can be put to sleep.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn sleeps(&self) -> Result<(), SleepFault> {
+        match self.env.get(DEV_MODE) {
+            _ if self.has_option(OFF) => Err(SleepFault::Off),
+            _ if !self.has_option(OPTION) => Err(SleepFault::NoMode),
+            Some(it) if it == "1" => Ok(()),
+            _ => Err(SleepFault::Closed),
+        }
+    }
+
     /// Whether the server is started with its sleep mode.
     pub fn has_sleep_mode(&self) -> bool {
         self.has_option(OPTION) && !self.has_option(OFF)
