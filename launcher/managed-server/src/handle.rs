@@ -13,7 +13,7 @@ use std::{
 };
 
 use crate::{
-    order::{Ended, Event, Exit, Exited, Order, Request, Started},
+    order::{Ended, Event, Exited, Order, Request, Started},
     state,
     sweep::sweep,
 };
@@ -92,7 +92,7 @@ impl Server {
                 }
             }
             if !whole {
-                let it = keeper_is_gone();
+                let it = Exited::of_keeper();
                 lock(&seen).push(it.clone());
                 on_exit(&it);
             }
@@ -183,17 +183,6 @@ impl Drop for Server {
         if !self.done {
             self.finish();
         }
-    }
-}
-
-fn keeper_is_gone() -> Exited {
-    Exited {
-        replica: 0,
-        pid: 0,
-        exit: Exit::Unknown,
-        at: clock::now(),
-        out_of_memory: None,
-        last_words: vec!["the process that keeps the server was killed".to_owned()],
     }
 }
 

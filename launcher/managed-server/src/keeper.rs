@@ -32,6 +32,9 @@ use crate::{
 const MAX_ORDER: u64 = 16 << 20;
 /// How long the rest of a log is waited for after its process has ended.
 const LOG_ENDS: Duration = Duration::from_secs(1);
+/// How long the file of a server says how a replica ended, before the others are ended and it is removed: a run that uses the server looks
+/// into it.
+const EXIT_IS_READ: Duration = Duration::from_secs(2);
 /// How long a port may stay in use after the processes have ended.
 const PORT_ENDS: Duration = Duration::from_secs(2);
 
@@ -81,7 +84,9 @@ async fn kept() -> io::Result<()> {
         tokio::select! {
             _ = child_ended.recv() => {
                 server.tell_exits().await;
-                if server.state.lasting && server.replicas.iter().all(|it| it.exit.is_some()) {
+                // The rest of it serves no run any more, and holds its devices.
+                if server.state.lasting && server.replicas.iter().any(|it| it.exit.is_some()) {
+                    let _ = clock::limit(EXIT_IS_READ, terminated.recv()).await;
                     break;
                 }
             }

@@ -142,9 +142,29 @@ pub struct Exited {
 }
 
 impl Exited {
+    /// What is known where the keeper has gone, and with it how the replicas ended.
+    pub fn of_keeper() -> Exited {
+        Exited {
+            replica: 0,
+            pid: 0,
+            exit: Exit::Unknown,
+            at: clock::now(),
+            out_of_memory: None,
+            last_words: Vec::new(),
+        }
+    }
+
+    /// Whether it is that of the keeper.
+    pub fn is_of_keeper(&self) -> bool {
+        self.pid == 0
+    }
+
     /// What happened, without words of the server.
     pub fn headline(&self) -> String {
         let Exited { replica, pid, exit, out_of_memory, .. } = self;
+        if self.is_of_keeper() {
+            return "the process that keeps the managed server was killed, and the server was ended".to_owned();
+        }
         let memory = out_of_memory.as_ref().map_or_else(String::new, |it| format!("; {it}"));
         format!("the managed server ended with {exit} (replica {replica}, process {pid}){memory}")
     }
@@ -152,6 +172,11 @@ impl Exited {
     /// What happened, in a sentence, and the last words on lines of their own.
     pub fn message(&self) -> String {
         let words = match self.last_words.as_slice() {
+            [] if self.is_of_keeper() => String::new(),
+            [] if self.exit == Exit::Unknown => {
+                "; nothing says how: `benchwright server stop` or its keeper ended it, or its keeper was killed"
+                    .to_owned()
+            }
             [] => "; it wrote nothing".to_owned(),
             lines => format!("; its last words:\n  | {}", lines.join("\n  | ")),
         };

@@ -258,7 +258,7 @@ fn what_a_killed_keeper_leaves_is_found_by_its_mark() {
     assert!(killed.success());
     let exited = exits.recv_timeout(SOON).unwrap();
     assert_eq!(exited.exit, Exit::Unknown);
-    assert!(exited.message().contains("the process that keeps the server was killed"), "{}", exited.message());
+    assert!(exited.message().contains("the process that keeps the managed server was killed"), "{}", exited.message());
     assert!(!marked(&order.name).is_empty(), "the server outlives its keeper");
     let ended = server.end();
     assert_nothing_is_left(&place, &order, &ended);

@@ -80,7 +80,7 @@ impl Servers {
         failure
     }
 
-    pub(super) fn describe(&self, _: bool, _: bool, _: Vec<Vec<SleepCycle>>) -> Option<Described> {
+    pub(super) fn describe(&self, _: bool, _: bool, _: Vec<Vec<SleepCycle>>, _: bool) -> Option<Described> {
         None
     }
 

@@ -244,11 +244,12 @@ impl Order<'_> {
             }
         };
         // A start is measured with a server of its own.
-        let is_last = input.workload.work == Work::Startup
+        let measures_start = input.workload.work == Work::Startup;
+        let is_last = measures_start
             || input.run.run.repeat_number.is_none_or(|it| it >= input.run.repeat)
             || process.stop.state() != StopState::Run;
         let death = process.servers.death();
-        let mut managed = process.servers.describe(is_last, store.is_open(), sleep_cycles.clone());
+        let mut managed = process.servers.describe(is_last, store.is_open(), sleep_cycles.clone(), measures_start);
         if let Some(managed) = &mut managed {
             managed.document.count_requests(&requests_by_replica);
         } else if store.is_open() {

@@ -15,7 +15,7 @@ use std::{
 };
 
 use crds::{
-    benchmark_run::{Lifecycle, ProfilerKind},
+    benchmark_run::{Lifecycle, ProfilerKind, ServerEngine},
     resolve::{Endpoint, ManagedServer, ResolvedRun},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -92,27 +92,30 @@ impl Servers {
         let Some(managed) = managed.as_ref() else { return failure };
         let logs = managed.log_folder.display();
         match managed.death.get() {
-            Some(exited) => Failure::target(format!("{}\nthe whole log is in {logs}", exited.message()))
-                .shown_as(format!("{}; the launcher's log has its last words", exited.headline())),
+            Some(exited) => {
+                Failure::target(format!("{}\nthe whole log is in {logs}{}", exited.message(), managed.reader(&exited)))
+                    .shown_as(format!("{}; the launcher's log has its last words", exited.headline()))
+            }
             None => failure.followed_by(&format!("\nthe log of the server is in {logs}")),
         }
     }
 
     /// What the report says. `last`: no further load follows, and a server of the run is ended now.
     ///
-    /// `sleep_cycles`: what was measured of the sleep of each replica.
+    /// `sleep_cycles`: what was measured of the sleep of each replica; `measures_start`: whether the run is about the start.
     pub(super) fn describe(
         &self,
         last: bool,
         with_logs: bool,
         sleep_cycles: Vec<Vec<SleepCycle>>,
+        measures_start: bool,
     ) -> Option<Described> {
         let mut managed = self.0.borrow_mut();
         let managed = managed.as_mut()?;
         if last {
             managed.end();
         }
-        Some(managed.described(with_logs, sleep_cycles))
+        Some(managed.described(with_logs, sleep_cycles, measures_start))
     }
 
     /// Makes the next run start a server of its own.
@@ -185,7 +188,9 @@ impl Managed {
                 running.name, running.since, running.name
             ))),
             (None, _) => {
-                let profiler = run.profiling.as_ref().map(|it| it.kind).zip(extras.traces.as_deref());
+                // One that other runs use would write their traces into the folder of this one.
+                let kind = run.profiling.as_ref().map(|it| it.kind).filter(|_| server.can_be_profiled());
+                let profiler = kind.zip(extras.traces.as_deref());
                 Managed::start(server, profiler, extras.sleep_mode, &run.run.attempt_name(), folder, key, stop)
             }
         }
@@ -278,13 +283,13 @@ impl Managed {
         self.ended = Some(ended);
     }
 
-    fn described(&self, with_logs: bool, sleep_cycles: Vec<Vec<SleepCycle>>) -> Described {
+    fn described(&self, with_logs: bool, sleep_cycles: Vec<Vec<SleepCycle>>, measures_start: bool) -> Described {
         let logs: Vec<PathBuf> = self.started.iter().map(|it| it.log.clone()).collect();
         let replicas: Vec<_> = (0..self.started.len()).map(|index| self.replica(index, with_logs)).collect();
         let mut sleep_cycles = sleep_cycles.into_iter();
         let starts = replicas.iter().zip(&logs).enumerate();
         let starts = starts.filter_map(|(index, (document, log))| {
-            starts::of(index, document, log, None, sleep_cycles.next().unwrap_or_default())
+            starts::of(index, document, log, None, sleep_cycles.next().unwrap_or_default(), measures_start)
         });
         let starts = starts.collect();
         let document = ManagedServerDocument {
@@ -302,9 +307,20 @@ impl Managed {
         Described { document, logs: if with_logs { logs } else { Vec::new() }, starts, finished }
     }
 
+    /// What reads the log of a replica, where its words are known.
+    fn reader(&self, exited: &Exited) -> String {
+        let log = self.started.get(exited.replica).map(|it| it.log.display());
+        match (self.server.engine, log) {
+            (ServerEngine::Vllm | ServerEngine::Sglang, Some(log)) if !exited.is_of_keeper() => {
+                format!("; `benchwright startup {log}` reads it: the steps of the start, and why it failed")
+            }
+            _ => String::new(),
+        }
+    }
+
     fn replica(&self, index: usize, with_logs: bool) -> ReplicaDocument {
         let started = &self.started[index];
-        let death = self.death.get().filter(|it| it.replica == index);
+        let death = self.death.get().filter(|it| it.replica == index && !it.is_of_keeper());
         let end: Option<&ReplicaEnd> = self.ended.as_ref().and_then(|it| it.replicas.get(index));
         let exit = death.as_ref().map(|it| it.exit).or(end.map(|it| it.exit));
         let since = |ready: &Timestamp| {

@@ -15,7 +15,8 @@ use report::{
     startup::{ServerStart, SleepCycle},
 };
 
-/// The start of a replica. `None`: its log is not that of an engine whose words are known, or cannot be read, and its sleep was not measured.
+/// The start of a replica. `None`: its log is not that of an engine whose words are known, or cannot be read, and neither its start nor its
+/// sleep was to be measured.
 /// `reference`: a time after the last line of its log, in the zone of the server; `None`: the server is a process of this machine.
 pub(super) fn of(
     replica: usize,
@@ -23,6 +24,7 @@ pub(super) fn of(
     log: &Path,
     reference: Option<&Zoned>,
     sleep_cycles: Vec<SleepCycle>,
+    measures_start: bool,
 ) -> Option<ServerStart> {
     let startup = match read(log, reference) {
         Ok(startup) => startup,
@@ -31,7 +33,7 @@ pub(super) fn of(
             Startup::default()
         }
     };
-    if startup.engine.is_none() && sleep_cycles.is_empty() {
+    if startup.engine.is_none() && sleep_cycles.is_empty() && !measures_start {
         return None;
     }
     Some(ServerStart {

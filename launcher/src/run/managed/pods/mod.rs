@@ -12,6 +12,7 @@ use std::{
 };
 
 use crds::{
+    benchmark_run::Harness,
     resolve::{ResolvedRun, ServerInPods},
     units::Span,
 };
@@ -134,7 +135,7 @@ pub(in crate::run) fn describe(
         .zip(&documents)
         .enumerate()
         .filter_map(|(index, (it, document))| {
-            let start = start(index, document, it, by_replica.slept(it, is_single))?;
+            let start = start(index, document, it, by_replica.slept(it, is_single), run.harness == Harness::Nop)?;
             // Of several pods the times of the last one are known, which may be any of them.
             Some(ServerStart { pod: pod_start(it), ..start })
         })
@@ -187,9 +188,10 @@ fn start(
     document: &ReplicaDocument,
     Found { start, log, .. }: &Found,
     sleep_cycles: Vec<SleepCycle>,
+    measures_start: bool,
 ) -> Option<ServerStart> {
     let zone = Offset::from_seconds(start.utc_offset_seconds).map_or(TimeZone::UTC, TimeZone::fixed);
-    starts::of(index, document, log, Some(&start.now.to_zoned(zone)), sleep_cycles)
+    starts::of(index, document, log, Some(&start.now.to_zoned(zone)), sleep_cycles, measures_start)
 }
 
 async fn read_logs(
