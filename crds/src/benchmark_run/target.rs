@@ -343,7 +343,7 @@ pub struct KeyRef {
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Readiness {
     /// Generate: a real generation of one token must succeed, because a server lists its models before it can answer.
-    /// Models: `/v1/models` must answer. Default: Generate.
+    /// Models: `/v1/models` must answer. Default: Generate; with harness nop, whose own request is the first, Models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "ReadinessProbe"))]
     pub probe: Option<ReadinessProbe>,

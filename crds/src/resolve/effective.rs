@@ -308,7 +308,7 @@ impl EffectiveSpec {
     /// Fills in what a spec leaves out: llm-d-benchmark's own value wherever it has one.
     pub fn new(spec: &BenchmarkRunSpec, settings: &Settings) -> Self {
         EffectiveSpec {
-            target: target(&spec.target, settings),
+            target: target(&spec.target, harness(spec), settings),
             harness: harness(spec),
             profile: Profile { source: ProfileSource::from_spec(spec).name() },
             seed: spec.seed.unwrap_or(42),
@@ -422,18 +422,20 @@ pub fn harness(spec: &BenchmarkRunSpec) -> Harness {
     spec.harness.unwrap_or(Harness::InferencePerf)
 }
 
-fn target(written: &written::Target, settings: &Settings) -> Target {
+fn target(written: &written::Target, harness: Harness, settings: &Settings) -> Target {
     let readiness = &written.readiness;
     // An engine loads and compiles for minutes, wherever it starts.
     let timeout = settings.readiness_timeout_seconds;
     let timeout = if written.server.is_some() { timeout.max(SERVER_START_SECONDS) } else { timeout };
+    // The first completion of a server whose start is measured is that of the run.
+    let probe = if harness == Harness::Nop { ReadinessProbe::Models } else { ReadinessProbe::Generate };
     Target {
         simulator: written.simulator.as_ref().map(|it| Simulator { preset: preset(it) }),
         service_ref: written.service_ref.as_ref().map(service),
         server: written.server.as_ref().map(server),
         http_version: written.http_version.unwrap_or(HttpVersion::Auto),
         readiness: Readiness {
-            probe: readiness.probe.unwrap_or(ReadinessProbe::Generate),
+            probe: readiness.probe.unwrap_or(probe),
             timeout_seconds: readiness.timeout_seconds.unwrap_or(timeout),
         },
         exclusive: exclusive(written),

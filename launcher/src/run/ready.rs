@@ -26,6 +26,13 @@ use engine::{
 
 /// Time between two attempts.
 const TRY_EVERY: Duration = Duration::from_secs(1);
+/// The same for a server that the launcher has started, whose start is measured so.
+const TRY_OWN_EVERY: Duration = Duration::from_millis(100);
+/// The longest that an attempt may take, where a third of the timeout is no longer: a connection may be dead, and the first completion of
+/// an engine that compiles takes minutes.
+const ATTEMPT_LIMIT: Duration = Duration::from_secs(60);
+/// How long an attempt has no answer before that is said.
+const HANGS: Duration = Duration::from_secs(1);
 /// The last attempt begins this long before the timeout.
 const LAST_TRY: Duration = Duration::from_millis(250);
 /// Time between two log lines of the wait while its reason stays the same.
@@ -155,18 +162,29 @@ pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, called: &Calle
     let target = target(input, secrets, url, resolver)?;
     egress::check_metrics(input.run.metrics.as_deref().unwrap_or_default(), resolver).await?;
     let limit = input.run.readiness_timeout;
+    let attempt_limit = ATTEMPT_LIMIT.max(limit.0 / 3);
+    let try_every = if matches!(input.run.endpoint, Endpoint::Server(_)) { TRY_OWN_EVERY } else { TRY_EVERY };
     let clock = Clock::start();
     let sleeper = clock.sleeper();
     let wanted = input.workload.model.as_deref();
     let url = named(target.base_url(), *address);
-    let mut waiting = Waiting { url, limit, next: TELL_EVERY, why: None, why_without_words: None };
+    let probe = match input.run.readiness_probe {
+        ReadinessProbe::Generate => "a completion of one token",
+        ReadinessProbe::Models => "GET /v1/models",
+    };
+    let mut waiting = Waiting { url, limit, probe, next: TELL_EVERY, why: None, why_without_words: None };
     loop {
+        let begun = clock.now();
         let attempted = {
-            let mut attempt = pin!(clock.within(Some(limit.0), attempt(&target, wanted, input)));
+            let end = limit.0.min(begun + attempt_limit);
+            let mut attempt = pin!(clock.within(Some(end), attempt(&target, wanted, input)));
             loop {
                 tokio::select! {
                     attempted = &mut attempt => break attempted,
-                    () = sleeper.until(waiting.next) => info!("{}", waiting.line(clock.now())),
+                    () = sleeper.until(waiting.next) => {
+                        waiting.hangs(clock.now() - begun);
+                        info!("{}", waiting.line(clock.now()));
+                    }
                 }
             }
         };
@@ -181,14 +199,14 @@ pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, called: &Calle
                     info!("{}", waiting.line(clock.now()));
                 }
             }
-            Err(_) => {}
+            Err(_) => waiting.hangs(clock.now() - begun),
         }
         let last = limit.0.saturating_sub(LAST_TRY);
         if clock.now() >= last {
             return Err(Failure::target(waiting.given_up(waiting.why.as_deref()))
                 .shown_as(waiting.given_up(waiting.why_without_words.as_deref())));
         }
-        sleeper.until(last.min(clock.now() + TRY_EVERY)).await;
+        sleeper.until(last.min(clock.now() + try_every)).await;
     }
 }
 
@@ -201,6 +219,8 @@ fn named(url: &str, address: Option<SocketAddr>) -> String {
 struct Waiting {
     url: String,
     limit: Span,
+    /// What is asked for.
+    probe: &'static str,
     /// The time of the next line, counted from the first attempt.
     next: Duration,
     /// Why the target is not ready. `None` before the first answer or refusal.
@@ -210,6 +230,14 @@ struct Waiting {
 }
 
 impl Waiting {
+    /// Notes that an attempt has had no answer for so long. The reason of the one before holds no more then.
+    fn hangs(&mut self, since: Duration) {
+        if since >= HANGS {
+            let why = format!("it has not answered a request ({}) for {}s", self.probe, since.as_secs());
+            (self.why, self.why_without_words) = (Some(why.clone()), Some(why));
+        }
+    }
+
     /// The next line of the log. The first line names the limit; each later line names the time left.
     fn line(&mut self, now: Duration) -> String {
         self.next = now + TELL_EVERY;
@@ -324,6 +352,7 @@ mod tests {
         let mut waiting = Waiting {
             url: named("http://h:1", None),
             limit,
+            probe: "GET /v1/models",
             next: TELL_EVERY,
             why: Some("refused".into()),
             why_without_words: None,

@@ -375,6 +375,55 @@ fn a_server_that_cannot_sleep_says_how_to_start_it() {
     let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
     assert_eq!(code, Some(10), "{err}");
     assert!(err.contains("sleep_levels: is [4]; write the levels 1 and 2"), "{err}");
+    // What can be known before is said before anything is started.
+    for (engine, says) in [
+        (
+            "VLLM, model: m, config: {enable-sleep-mode: false}",
+            "(VLLM) is started with --no-enable-sleep-mode by its config",
+        ),
+        ("Simulator, env: {VLLM_SERVER_DEV_MODE: '0'}", "(Simulator) has other than 1 in env.VLLM_SERVER_DEV_MODE"),
+        ("SGLang, model: m", "(SGLang) has no sleep mode that is known here"),
+    ] {
+        folder.write("run.yaml", &nop(&format!("engine: {engine}"), "{sleep_levels: [1]}"));
+        let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
+        assert!(code == Some(10) && err.contains(says) && !err.contains("waiting"), "{err}");
+    }
+}
+
+#[test]
+fn a_server_of_other_words_has_the_time_of_its_start_and_its_first_request_is_that_of_the_run() {
+    let folder = Folder::new();
+    let script = r#"
+import http.server
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.answer(b'{"data": [{"id": "m"}]}' if self.path == "/v1/models" else b"{}")
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        print("a completion", flush=True)
+        self.answer(b'{"choices": [{"text": "a"}], "usage": {"prompt_tokens": 8, "completion_tokens": 1}}')
+    def answer(self, body):
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *about):
+        pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(__import__("sys").argv[1])), Handler).serve_forever()
+"#;
+    folder.write("server.py", script);
+    let file = folder.path("server.py");
+    let server = format!("engine: Custom, command: [python3, '{}', $(PORT)]", file.display());
+    folder.write("run.yaml", &nop(&server, "{}"));
+    let (code, out, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let start = folder.report()["startups"][0].clone();
+    assert!(start["observedReadySeconds"].is_f64() && start["startup"]["engine"].is_null(), "{start}");
+    let yaml = fs::read_to_string(folder.path("results/latest/result.yaml")).unwrap();
+    assert!(yaml.contains("pod_start:"), "{yaml}");
+    let log = fs::read_to_string(folder.path("results/latest/server/0.log")).unwrap();
+    assert_eq!(log.matches("a completion").count(), 1, "{log}");
 }
 
 /// A stand-in for `vllm serve`, which prints the log of a real start, and is then the simulated server.
