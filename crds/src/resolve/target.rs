@@ -10,8 +10,8 @@ use super::{
     url::{local_url_problem, url_problem},
 };
 use crate::{
-    benchmark_run::{BenchmarkRunSpec, Scheme, Server, ServerEngine, ServiceRef, SimulatorPreset},
-    wording::quoted,
+    benchmark_run::{BenchmarkRunSpec, Scheme, Server, ServerEngine, ServiceRef, SimulatorPreset, Target},
+    wording::{listed, quoted},
 };
 
 /// The longest path that the address of a socket holds on Linux, in bytes.
@@ -68,10 +68,25 @@ pub(super) fn endpoint(
             none
         }
         _ => {
-            errors.add("spec.target", &format!("names more than one server; keep exactly one of {MEMBERS}"));
+            errors.add(
+                "spec.target",
+                &format!("names more than one server: {}; keep one of them", listed(&members(target))),
+            );
             none
         }
     }
+}
+
+/// The members of the union that a spec has.
+fn members(target: &Target) -> Vec<&'static str> {
+    let all = [
+        ("url", target.url.is_some()),
+        ("serviceRef", target.service_ref.is_some()),
+        ("gatewayRef", target.gateway_ref.is_some()),
+        ("simulator", target.simulator.is_some()),
+        ("server", target.server.is_some()),
+    ];
+    all.into_iter().filter(|it| it.1).map(|it| it.0).collect()
 }
 
 fn url_endpoint(url: &str, namespace: &str, errors: &mut Errors) -> Endpoint {
