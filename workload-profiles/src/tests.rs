@@ -475,6 +475,27 @@ fn a_window_needs_a_stage_that_the_profile_has() {
 }
 
 #[test]
+fn a_window_after_the_end_of_its_stage_is_refused() {
+    let problem = |start: &str, stage: &str| {
+        let profiling = serde_json::json!({"kind": "Torch", "start": start, "duration": "1s"});
+        let run = ResolvedRun { profiling: Some(serde_json::from_value(profiling).unwrap()), ..run("m") };
+        let text =
+            format!("{{stages: [{{name: a, load: {{{stage}}}}}], requests: {{random: {{input: 10, output: 12}}}}}}");
+        let run = ResolvedRun { harness: Harness::Benchwright, ..run };
+        parse(&run, &text).map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    assert_eq!(problem("4s", "open: {rate: 10, duration: 5s}"), "");
+    assert_eq!(
+        problem("10s", "open: {rate: 10, duration: 5s}"),
+        "spec.profiling.start: is 10s, and stage \"a\" sends requests for 5s only; write a time below 5s, or make the stage longer"
+    );
+    assert!(problem("5s", "closed: {concurrency: 2, duration: 5s}").contains("is 5s, and stage"));
+    // Requests that wait in the client make such a stage longer than its duration.
+    assert_eq!(problem("10s", "open: {rate: 10, duration: 5s, maxConcurrency: 1}"), "");
+    assert_eq!(problem("10s", "closed: {concurrency: 2, count: 5}"), "");
+}
+
+#[test]
 fn a_window_begins_after_a_warm_up_unless_the_run_says_otherwise() {
     let window = |start: Option<&str>| {
         let profiling = serde_json::json!({"kind": "Nsys", "start": start, "duration": "1s"});

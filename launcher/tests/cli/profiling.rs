@@ -115,6 +115,10 @@ fn a_stage_that_the_profile_does_not_have_is_told_those_that_it_has() {
     for (profiling, part) in [
         ("{kind: Torch, duration: 1s}", "is missing, and the profile has several stages; write one of r20 and r30"),
         ("{kind: Torch, stage: r2, duration: 1s}", "is \"r2\", and the profile has no stage of this name"),
+        (
+            "{kind: Torch, stage: r20, start: 10s, duration: 1s}",
+            "is 10s, and stage \"r20\" sends requests for 2s only; write a time below 2s",
+        ),
         ("{kind: Nsys, stage: r20, duration: 1s}", "is Nsys, and the simulated server runs on no accelerator"),
         ("{kind: Torch, stage: r20, duration: 10}", "spec.profiling.duration"),
         ("{kind: torch, stage: r20, duration: 1s}", "did you mean Torch?"),
