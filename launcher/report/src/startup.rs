@@ -10,11 +10,15 @@ use startup::{Figure, Outcome, Server, SleepWake, SleepWakeKind, Startup, StepNa
 
 use crate::{
     markdown::cell,
-    terminal::{add_row, fitted, new_table},
+    terminal::{add_row, fitted_beside, new_table},
 };
 
 /// Columns with longer names have letters in a table, and their names above it.
 const LONGEST_NAME: usize = 16;
+/// The same for the only column of a table.
+const LONGEST_ONLY_NAME: usize = 40;
+/// The least width of the names of the rows, in letters: nearly all of them fit.
+const ROW_NAMES: u16 = 28;
 
 /// The start of a server that the run itself started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -321,7 +325,8 @@ pub fn notes(columns: &[Column<'_>]) -> Vec<String> {
 
 /// Names of columns that fit into a table, and what they stand for where they are letters.
 fn heads(columns: &[Column<'_>]) -> (Vec<String>, Vec<String>) {
-    if columns.iter().all(|it| it.name.chars().count() <= LONGEST_NAME) || columns.len() == 1 {
+    let longest = if columns.len() == 1 { LONGEST_ONLY_NAME } else { LONGEST_NAME };
+    if columns.iter().all(|it| it.name.chars().count() <= longest) {
         return (columns.iter().map(|it| one_line(&it.name)).collect(), Vec::new());
     }
     let letter = |index: usize| match u8::try_from(index) {
@@ -341,7 +346,7 @@ pub fn text(columns: &[Column<'_>]) -> String {
         add_row(&mut table, name, cells.iter().map(|it| one_line(it)));
     }
     let mut text = legend.iter().map(|it| format!("{it}\n")).collect::<String>();
-    let _ = writeln!(text, "{}", fitted(table));
+    let _ = writeln!(text, "{}", fitted_beside(table, ROW_NAMES));
     let named = columns.iter().zip(heads).map(|(it, name)| Column { name, starts: it.starts.clone() });
     for note in notes(&named.collect::<Vec<_>>()) {
         let _ = writeln!(text, "note: {note}");
@@ -384,11 +389,13 @@ fn mean(values: &[f64]) -> Option<f64> {
 /// The mean, and of several values the least and the greatest, and of how many starts they are where it is not all.
 fn spread(values: &[f64], of: usize, unit: Unit) -> String {
     let Some(mean) = mean(values) else { return String::new() };
-    let mut text = value(mean, unit);
+    let shown = shown_in(mean, unit);
+    let mut text =
+        if shown.name.is_empty() { shown.digits(mean) } else { format!("{} {}", shown.digits(mean), shown.name) };
     if values.len() > 1 {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let _ = write!(text, " ({} to {})", digits(least), digits(greatest));
+        let _ = write!(text, " ({} to {})", shown.digits(least), shown.digits(greatest));
     }
     if values.len() < of {
         let _ = write!(text, ", {} of {of}", values.len());
@@ -396,16 +403,37 @@ fn spread(values: &[f64], of: usize, unit: Unit) -> String {
     text
 }
 
-fn value(value: f64, unit: Unit) -> String {
+/// The unit in which values are shown, and what they are multiplied with for it.
+struct Shown {
+    name: &'static str,
+    factor: f64,
+}
+
+/// Times below a tenth of a second are shown in milliseconds. One that a log gives in whole seconds stays `0 s`.
+fn shown_in(mean: f64, unit: Unit) -> Shown {
     match unit {
-        Unit::Tokens => digits(value),
-        unit => format!("{} {}", digits(value), unit.name()),
+        Unit::Tokens => Shown { name: "", factor: 1.0 },
+        Unit::Seconds if mean > 0.0 && mean < 0.1 => Shown { name: "ms", factor: 1e3 },
+        unit => Shown { name: unit.name(), factor: 1.0 },
     }
 }
 
-/// Two digits behind the point below ten, one below a thousand, without zeros at the end.
+impl Shown {
+    fn digits(&self, value: f64) -> String {
+        let value = value * self.factor;
+        match self.name {
+            // A measured time is never zero.
+            "ms" if value > 0.0 && value < 1.0 => "<1".to_owned(),
+            "ms" => format!("{value:.0}"),
+            _ => digits(value),
+        }
+    }
+}
+
+/// Two digits behind the point below ten, three below a tenth, one below a thousand, without zeros at the end.
 fn digits(value: f64) -> String {
     let decimals = match value {
+        it if it < 0.1 => 3,
         it if it < 10.0 => 2,
         it if it < 1000.0 => 1,
         _ => 0,
@@ -513,6 +541,28 @@ mod tests {
         assert!(notes(&columns).iter().any(|it| it == expected), "{:?}", notes(&columns));
         let yaml = result_yaml(&starts).unwrap();
         assert!(yaml.contains("type: sleep\n") && yaml.contains("time: 12.0"), "{yaml}");
+    }
+
+    #[test]
+    fn short_times_are_in_milliseconds() {
+        let cell = |values: &[f64]| spread(values, values.len(), Unit::Seconds);
+        assert_eq!(cell(&[0.001_75]), "2 ms");
+        assert_eq!(cell(&[0.000_2]), "<1 ms");
+        assert_eq!(cell(&[0.099]), "99 ms");
+        assert_eq!(cell(&[0.1]), "0.1 s");
+        assert_eq!(cell(&[0.002, 0.12]), "61 ms (2 to 120)");
+        assert_eq!(cell(&[0.004, 0.6]), "0.3 s (0.004 to 0.6)");
+        // As logs of whole seconds have it.
+        assert_eq!(cell(&[0.0]), "0 s");
+    }
+
+    #[test]
+    fn the_names_of_rows_keep_their_room() {
+        let cold = Startup { model: Some("/models/".to_owned() + &"deep/".repeat(20)), ..read(COLD) };
+        let name = "/a/rather/long/path/".repeat(5);
+        let text = text(&[column(&name, &[&cold])]);
+        assert!(text.starts_with(&format!("A: {name}\n")), "{text}");
+        assert!(text.lines().any(|it| it.starts_with(" printed: KV cache in tokens ")), "{text}");
     }
 
     #[test]

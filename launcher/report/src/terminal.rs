@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
 use crds::{
     Outcome,
     resolve::Hardware,
@@ -220,14 +220,24 @@ pub(super) fn new_table(header: &[&str]) -> Table {
 
 /// The text of a table in the width of a terminal: two blanks between columns, or one where the first column needs the room.
 /// Only that one, which holds words, may be wrapped.
-pub(super) fn fitted(mut table: Table) -> String {
+pub(super) fn fitted(table: Table) -> String {
+    fitted_beside(table, 0)
+}
+
+/// The same; the first column keeps so many letters where it has them, and the table is wider than a terminal then.
+pub(super) fn fitted_beside(mut table: Table, first: u16) -> String {
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH as u16);
     let widths: Vec<usize> = table.column_max_content_widths().into_iter().map(usize::from).collect();
     let numbers = widths.iter().skip(1).map(|it| it + 2).sum::<usize>();
-    let narrow = widths.first().map_or(0, |it| it + 2) + numbers > WIDTH;
+    let of_first = widths.first().copied().unwrap_or_default();
+    let narrow = of_first + 2 + numbers > WIDTH;
+    let first = usize::from(first).min(of_first);
     for (index, column) in table.column_iter_mut().enumerate() {
         if index > 0 {
             column.set_constraint(ColumnConstraint::ContentWidth);
+        } else if first > 0 {
+            // The padding of one is within it.
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed((first + 1) as u16)));
         }
         if narrow {
             column.set_padding((1, 0));

@@ -17,7 +17,7 @@ use report::{
     write_whole,
 };
 use serde_json::{Value, json};
-use startup::{Server, Startup};
+use startup::{Outcome, Server, Startup};
 
 /// The width of the picture, in pixels.
 const WIDTH: f64 = 860.0;
@@ -26,7 +26,8 @@ const SCALE: f64 = 2.0;
 
 #[derive(Args)]
 pub(crate) struct StartupArgs {
-    /// Logs of servers. With NAME=FILE, logs of one name are starts of one kind, such as cold and warm: they have one column, with means
+    /// Logs of servers; the name of a file is that of its column. With NAME=FILE, logs of one name are starts of one kind, such as cold and
+    /// warm: they have one column, with means
     #[arg(value_name = "[NAME=]FILE", required = true)]
     logs: Vec<String>,
     /// What is printed
@@ -39,7 +40,7 @@ pub(crate) struct StartupArgs {
     #[arg(long, value_name = "ZONE", value_parser = zone)]
     time_zone: Option<TimeZone>,
     /// When the log ended, such as 2026-11-21T02:10:00Z: its lines have no year [default: when its file was last written]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     at: Option<Timestamp>,
 }
 
@@ -65,7 +66,8 @@ struct Read {
 }
 
 pub(crate) fn run(args: &StartupArgs) -> anyhow::Result<()> {
-    let logs: Vec<Read> = args.logs.iter().map(|it| read(it, args)).collect::<anyhow::Result<_>>()?;
+    let logs = named(&args.logs).into_iter().map(|(name, path)| read(name, path, args));
+    let logs: Vec<Read> = logs.collect::<anyhow::Result<_>>()?;
     let columns = columns(&logs);
     if let Some(folder) = &args.output {
         write(folder, &logs, &columns)
@@ -77,20 +79,75 @@ pub(crate) fn run(args: &StartupArgs) -> anyhow::Result<()> {
         Format::Yaml => serde_saphyr::to_string(&document(&logs)?)?,
         Format::ResultYaml => result_yaml(&logs)?,
     };
-    Ok(console::print(printed)?)
+    console::print(printed)?;
+    let unknown: Vec<String> = logs.iter().filter(|it| it.is_unknown()).map(|it| no_known_line(&it.path)).collect();
+    if unknown.len() == logs.len() {
+        anyhow::bail!(unknown.join("\n"));
+    }
+    unknown.iter().for_each(|it| console::say(format_args!("benchwright: {it}")));
+    Ok(())
+}
+
+fn no_known_line(path: &Path) -> String {
+    format!(
+        "{}: no known line of vLLM or SGLang was found in it; give what such a server writes from its start on, stdout and stderr, at level INFO \
+         or DEBUG: `kubectl logs POD > server.log`, for example",
+        path.display()
+    )
+}
+
+impl Read {
+    /// Whether it has neither a line of an engine nor a failure.
+    fn is_unknown(&self) -> bool {
+        self.startup.engine.is_none() && self.startup.outcome == Outcome::Unfinished
+    }
+}
+
+fn time(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| {
+        "this is no time with a zone; write it as 2026-11-21T02:10:00Z, or 2026-11-21T03:10:00+01:00".to_owned()
+    })
 }
 
 fn zone(name: &str) -> Result<TimeZone, String> {
     TimeZone::get(name).map_err(|_| "no such time zone; give a name such as UTC or Europe/Vienna".to_owned())
 }
 
-/// Reads `FILE` or `NAME=FILE`. A file whose own name has a `=` is read as it is.
-fn read(argument: &str, args: &StartupArgs) -> anyhow::Result<Read> {
-    let named = argument.split_once('=').filter(|(name, _)| !name.is_empty() && !Path::new(argument).exists());
-    let (name, path) = match named {
-        Some((name, path)) => (name.to_owned(), PathBuf::from(path)),
-        None => (argument.strip_suffix(".log").unwrap_or(argument).to_owned(), PathBuf::from(argument)),
+/// The names and paths of `FILE` and `NAME=FILE`. A file whose own name has a `=` is taken as it is. A file without a name has its own, with
+/// folders before it where another log would have the same.
+fn named(arguments: &[String]) -> Vec<(String, PathBuf)> {
+    let logs: Vec<(Option<&str>, &Path)> = arguments
+        .iter()
+        .map(|argument| {
+            let named = argument.split_once('=').filter(|(name, _)| !name.is_empty() && !Path::new(argument).exists());
+            named.map_or((None, Path::new(argument)), |(name, path)| (Some(name), Path::new(path)))
+        })
+        .collect();
+    let own = |path: &Path| {
+        let is_free = |name: &String, parts: usize| {
+            logs.iter().all(|(given, other)| match given {
+                Some(given) => given != name,
+                None => *other == path || tail(other, parts) != *name,
+            })
+        };
+        let names = (1..=path.components().count()).map(|parts| (tail(path, parts), parts));
+        names.filter(|(name, _)| !name.is_empty()).find(|(name, parts)| is_free(name, *parts)).map(|it| it.0)
     };
+    let name = |given: Option<&str>, path: &Path| {
+        given.map(str::to_owned).or_else(|| own(path)).unwrap_or_else(|| path.display().to_string())
+    };
+    logs.iter().map(|(given, path)| (name(*given, path), path.to_path_buf())).collect()
+}
+
+/// The last parts of a path, without `.log` at the end.
+fn tail(path: &Path, parts: usize) -> String {
+    let count = path.components().count();
+    let last: PathBuf = path.components().skip(count.saturating_sub(parts)).collect();
+    let text = last.display().to_string();
+    text.strip_suffix(".log").unwrap_or(&text).to_owned()
+}
+
+fn read(name: String, path: PathBuf, args: &StartupArgs) -> anyhow::Result<Read> {
     let startup = read_file(&path, args)
         .with_context(|| format!("cannot read {}; give the log of a server, as FILE or NAME=FILE", path.display()))?;
     Ok(Read { name, path, startup })

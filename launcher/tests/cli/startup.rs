@@ -77,6 +77,9 @@ fn what_cannot_be_read_says_what_to_do() {
     say(&["/dev/zero"], "it is a character device; give a file or a pipe");
     say(&["."], "it is a folder");
     say(&["--time-zone", "Mars", "a"], "no such time zone; give a name such as UTC");
+    for time in ["yesterday", "2026-11-21T03:00:00"] {
+        say(&["--at", time, "a"], "this is no time with a zone; write it as 2026-11-21T02:10:00Z");
+    }
     say(&[], "required");
 }
 
@@ -97,9 +100,36 @@ fn a_run_without_load_needs_a_server_that_it_starts() {
 }
 
 #[test]
-fn a_file_that_is_no_log_has_no_values() {
+fn a_file_that_is_no_log_has_no_values_and_is_named() {
     let folder = Folder::new();
     fs::write(folder.path("noise.log"), (0..=255_u8).cycle().take(100_000).collect::<Vec<u8>>()).unwrap();
     folder.write("a=b.log", "");
-    assert!(printed(&folder, &["noise.log", "a=b.log"]).contains("unfinished"));
+    let unknown = |name: &str| contains(format!("{name}: no known line of vLLM or SGLang was found in it; give what"));
+    let none = folder.benchwright(&["startup", "noise.log", "a=b.log"]).assert().code(10);
+    none.stdout(contains("unfinished")).stderr(unknown("noise.log").and(unknown("a=b.log")));
+    let cold = log("vllm-0.32.0-cold-compile-info");
+    let one = folder.benchwright(&["startup", "noise.log", &cold]).assert().success();
+    one.stdout(contains("70 s")).stderr(unknown("noise.log").and(unknown("cold").not()));
+}
+
+#[test]
+fn a_file_without_a_name_has_its_own() {
+    let folder = Folder::new();
+    let cold = fs::read_to_string(log("vllm-0.32.0-cold-compile-info")).unwrap();
+    for path in ["one/x.log", "two/x.log", "two/y.log"] {
+        fs::create_dir_all(folder.path(path).parent().unwrap()).unwrap();
+        folder.write(path, &cold);
+    }
+    let paths = ["one/x.log", "two/x.log", "two/y.log"].map(|it| folder.path(it).display().to_string());
+    let names = |arguments: &[&str]| {
+        let all = [&["--format", "json"], arguments].concat();
+        let document: Value = serde_json::from_str(&printed(&folder, &all)).unwrap();
+        let starts = document["starts"].as_array().unwrap().clone();
+        starts.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&[&paths[0]]), ["x"]);
+    assert_eq!(names(&[&paths[0], &paths[0]]), ["x", "x"], "one file is one column");
+    assert_eq!(names(&[&paths[0], &paths[1], &paths[2]]), ["one/x", "two/x", "y"]);
+    assert_eq!(names(&[&format!("x={}", paths[0]), &paths[1]]), ["x", "two/x"]);
+    assert_eq!(names(&["one/x.log", &format!("x={}", paths[1])]), ["one/x", "x"]);
 }
