@@ -128,7 +128,7 @@ fn main() -> ExitCode {
     let done: anyhow::Result<u8> = match cli.command {
         Command::Run(args) => Ok(run::run(&args)),
         #[cfg(target_os = "linux")]
-        Command::Server(args) => server::run(args).map(status),
+        Command::Server(args) => server::run(args),
         #[cfg(target_os = "linux")]
         Command::ServerKeeper => Ok(managed_server::keep()),
         #[cfg(target_os = "linux")]

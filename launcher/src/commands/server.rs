@@ -39,11 +39,12 @@ enum Action {
     },
 }
 
-/// Whether it did, or found, what was asked for.
-pub(crate) fn run(args: ServerArgs) -> anyhow::Result<bool> {
-    match args.action {
-        Action::Start { file } => servers::start(&file).map(|()| true),
+/// Returns the exit code: 1 where something of a server is left, or none was found.
+pub(crate) fn run(args: ServerArgs) -> anyhow::Result<u8> {
+    let done = match args.action {
+        Action::Start { file } => return servers::start(&file),
         Action::Stop { file, name, .. } => servers::stop(file.as_deref(), name.as_deref()),
         Action::Status { file } => servers::status(file.as_deref()),
-    }
+    };
+    done.map(|it| u8::from(!it))
 }

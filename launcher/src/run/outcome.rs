@@ -135,6 +135,12 @@ impl Failure {
         Failure { message, ..Failure::cancelled() }
     }
 
+    /// A signal ended the wait of `benchwright server start`.
+    #[cfg(target_os = "linux")]
+    pub(super) fn cancelled_in_start() -> Self {
+        Failure { message: "ended by a signal before the server was ready".into(), ..Failure::cancelled() }
+    }
+
     /// The time of the wait of `spec.launcher.debug` has passed.
     pub(super) fn not_debugged_in_time(limit: Span) -> Self {
         let message = format!(

@@ -9,7 +9,9 @@ use engine::{
     stop::Stop,
 };
 
-use super::{Failure, RunOptions, egress, load, log_notices, managed::Servers, ready::Secrets, signals};
+use super::{
+    Failure, RunOptions, egress, load, log_notices, managed::Servers, ready::Secrets, signals, signals::Ended,
+};
 use crate::{
     input::Input,
     remote_files,
@@ -44,7 +46,7 @@ impl Process {
         issue::raise_file_limit();
         let resolver = egress::resolver(&input.run)?;
         let stop = Stop::default();
-        signals::listen(&stop, input.run.grace_period.0)?;
+        signals::listen(&stop, input.run.grace_period.0, Ended::Run)?;
         let run_status = RunStatus::new(options.commit);
         if let Some(port) = options.status_port() {
             status_server::serve(port, run_status.clone()).map_err(|source| Failure::status_port(port, source))?;

@@ -44,9 +44,19 @@ const ALWAYS: [Signal; 2] = [Signal::TERM, Signal::INT];
 /// Signals that end the run unless the process was started with them ignored. `nohup` ignores SIGHUP, for example.
 const UNLESS_IGNORED: [Signal; 2] = [Signal::HUP, Signal::QUIT];
 
+/// What a signal ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// A run, with requests under way.
+    Run,
+    /// The wait for a server that `benchwright server start` started. There are no requests.
+    #[cfg(target_os = "linux")]
+    ServerStart,
+}
+
 /// Starts a thread that waits for these signals until the process ends. From now on writing past `ulimit -f` returns an error and
 /// no longer kills the process.
-pub(super) fn listen(stop: &Stop, grace: Duration) -> Result<(), Failure> {
+pub(super) fn listen(stop: &Stop, grace: Duration, what: Ended) -> Result<(), Failure> {
     let stop = stop.clone();
     let cannot = |source| Failure::system(&LoadError::System { what: "receiving signals", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
@@ -61,6 +71,11 @@ pub(super) fn listen(stop: &Stop, grace: Duration) -> Result<(), Failure> {
     let body = move || {
         runtime.block_on(async {
             any(&mut signals).await;
+            #[cfg(target_os = "linux")]
+            if what == Ended::ServerStart {
+                warn!("a signal came before the server was ready: it is not left running");
+                return stop.drain(StopReason::Signal);
+            }
             let drain = drain_time(grace);
             warn!(
                 ?drain,

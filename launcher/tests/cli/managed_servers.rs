@@ -71,6 +71,7 @@ fn a_server_is_started_for_the_run_and_nothing_of_it_is_left() {
     assert_eq!(replica["log"], "server/0.log");
     assert!(replica["readyMs"].is_u64() && replica["exit"].is_string() && replica["died"].is_null(), "{replica}");
     assert_eq!(server["end"], serde_json::json!({}), "nothing was left");
+    assert!(err.contains("the server is being ended; it has 30s before it is killed"), "{err}");
     let log = fs::read_to_string(folder.path("results/latest/server/0.log")).unwrap();
     assert!(log.contains(replica["url"].as_str().unwrap()), "{log}");
     let page = fs::read_to_string(folder.path("results/latest/report.md")).unwrap();
@@ -180,6 +181,25 @@ fn a_signal_and_a_killed_launcher_leave_no_server() {
 }
 
 #[test]
+fn a_signal_while_a_server_is_started_ends_it() {
+    let folder = Folder::new();
+    // It accepts connections and answers nothing.
+    folder.write("run.yaml", &file("engine: Simulator, args: [--hang]", 1));
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut command = folder.managed(&["server", "start", "-f", "run.yaml"]);
+        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        lines.by_ref().find(|it| it.contains("waiting up to 60s")).unwrap();
+        kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), signal).unwrap();
+        let rest: Vec<String> = lines.collect();
+        assert_eq!(child.wait().unwrap().code(), Some(20), "{rest:?}");
+        let said = |words: &str| rest.iter().any(|it| it.contains(words));
+        assert!(said("benchwright: ended by a signal before the server was ready") && !said("requests"), "{rest:?}");
+        assert_eq!(folder.servers(), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn one_server_serves_several_runs() {
     let folder = Folder::new();
     let text = file(&format!("{SIMULATOR}, lifecycle: Reuse"), 1);
@@ -202,10 +222,23 @@ fn one_server_serves_several_runs() {
         err.contains("a server of the same description runs already") && err.contains("benchwright server stop"),
         "{err}"
     );
+    for (file, how) in [("run.yaml", ""), ("alone.yaml", "set lifecycle: Reuse in alone.yaml, and ")] {
+        let (code, _, err) = folder.run(&["server", "start", "-f", file]);
+        assert_eq!(code, Some(10), "{err}");
+        assert!(
+            err.contains("this server runs already")
+                && err.contains(&format!("; {how}`benchwright run -f {file}` measures it; ")),
+            "{err}"
+        );
+    }
     let (code, out, _) = folder.run(&["server", "status", "-f", "run.yaml"]);
     assert!(code == Some(0) && out.contains("runs until it is stopped") && out.contains(&url), "{out}");
     let (code, out, err) = folder.run(&["server", "stop", "-f", "alone.yaml"]);
     assert!(code == Some(0) && out.contains(": ended"), "{out} {err}");
+    let stopped = |arguments: &[&str]| folder.run(&[&["server", "stop"], arguments].concat()).1;
+    assert_eq!(stopped(&["-f", "run.yaml"]), "the server of run.yaml does not run, or the file was changed since\n");
+    assert_eq!(stopped(&["qwen"]), "no server qwen runs; `benchwright server status` lists those that do\n");
+    assert_eq!(stopped(&["--all"]), "no server runs\n");
     assert_eq!(folder.servers(), Vec::<String>::new());
     assert_eq!(folder.run(&["server", "stop", "--all"]).0, Some(0));
 }

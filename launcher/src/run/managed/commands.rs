@@ -1,45 +1,80 @@
 //! [I/O] What `benchwright server` does: one server for several runs.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use crds::{
+    ExitCode,
     benchmark_run::Lifecycle,
     resolve::{Endpoint, ManagedServer},
+    units::Span,
 };
 use managed_server::{state, state::State, sweep};
+use tracing::info;
 
 use super::{Extras, Managed, find};
 use crate::{
     console,
     input::{self, Input, LocalOptions},
-    run::{Failure, egress, ready, signals},
+    run::{
+        Failure, egress, print_error, ready,
+        signals::{self, Ended},
+    },
 };
 use engine::stop::Stop;
 
-/// Starts the server of a file, waits until it is ready, and leaves it running.
+/// Starts the server of a file, waits until it is ready, and leaves it running. Returns the exit code, which is that of a run where the
+/// server is not ready in time, or a signal ends the wait.
 ///
 /// # Errors
-/// The file cannot be used, a server of its description runs already, or it is not ready in time.
-pub fn start(file: &Path) -> anyhow::Result<()> {
+/// The file cannot be used.
+pub fn start(file: &Path) -> anyhow::Result<u8> {
     let (input, server) = of_file(file)?;
-    let lasting = ManagedServer { lifecycle: Lifecycle::Keep, ..server };
-    let stop = Stop::default();
-    let started = started(&input, &lasting, &stop).map_err(|failure| anyhow::anyhow!(failure.message))?;
-    let urls = started.urls().join(" ");
-    let logs = started.log_folder.display().to_string();
-    console::print(format!("the server is ready: {urls}\nlogs: {logs}\n"))?;
-    Ok(())
+    let done = runs_already(file, &server).and_then(|()| {
+        let lasting = ManagedServer { lifecycle: Lifecycle::Keep, ..server };
+        started(&input, &lasting, &Stop::default())
+    });
+    match done {
+        Ok(started) => {
+            let urls = started.urls().join(" ");
+            let logs = started.log_folder.display();
+            console::print(format!("the server is ready: {urls}\nlogs: {logs}\n"))?;
+            Ok(0)
+        }
+        Err(failure) => {
+            print_error(&failure.message);
+            Ok(failure.exit.code())
+        }
+    }
+}
+
+/// Fails where a server of the description runs.
+fn runs_already(file: &Path, server: &ManagedServer) -> Result<(), Failure> {
+    let Some(running) = find::running(&state::folder(), &find::key(server)) else { return Ok(()) };
+    let State { name, since, .. } = running;
+    let file = file.display();
+    let how = match server.lifecycle {
+        Lifecycle::Reuse => String::new(),
+        Lifecycle::PerRun | Lifecycle::Keep => format!("set lifecycle: Reuse in {file}, and "),
+    };
+    Err(Failure::configuration(format!(
+        "spec.target.server: this server runs already, {name} since {since}; {how}`benchwright run -f {file}` measures it; \
+         `benchwright server stop {name}` ends it"
+    )))
 }
 
 fn started(input: &Input, server: &ManagedServer, stop: &Stop) -> Result<Managed, Failure> {
-    signals::listen(stop, input.run.grace_period.0)?;
+    signals::listen(stop, input.run.grace_period.0, Ended::ServerStart)?;
     let resolver = egress::resolver(&input.run)?;
     let secrets = ready::Secrets::read(&input.run)?;
     let mut managed = Managed::of_run(server, &input.run, &Extras::default(), stop)?;
     let logs = managed.log_folder.display().to_string();
     let all = ready::wait(input, &secrets, &managed.urls(), &resolver, stop).map_err(|failure| {
-        let message = managed.death.get().map_or(failure.message, |it| it.message());
-        Failure::target(format!("{message}\nthe log of the server is in {logs}"))
+        let failure = match managed.death.get() {
+            Some(exited) => Failure::target(exited.message()),
+            None if failure.exit == ExitCode::Cancelled => Failure::cancelled_in_start(),
+            None => failure,
+        };
+        failure.followed_by(&format!("\nthe log of the server is in {logs}"))
     })?;
     managed.ready(&all.at, stop)?;
     Ok(managed)
@@ -53,11 +88,18 @@ pub fn stop(file: Option<&Path>, name: Option<&str>) -> anyhow::Result<bool> {
     let folder = state::folder();
     let chosen = chosen(&folder, file, name)?;
     if chosen.is_empty() {
-        console::print("no such server runs\n")?;
+        let none = match (file, name) {
+            (Some(file), _) => format!("the server of {} does not run, or the file was changed since", file.display()),
+            (None, Some(name)) => format!("no server {name} runs; `benchwright server status` lists those that do"),
+            (None, None) => "no server runs".to_owned(),
+        };
+        console::print(none + "\n")?;
         return Ok(true);
     }
     let mut nothing_left = true;
     for it in chosen {
+        let grace = Span(Duration::from_millis(it.grace_ms));
+        info!(server = it.name, "the server is being ended; it has {grace} before it is killed");
         let ended = sweep(&it, &folder)?;
         let mut line = format!("{}: ended\n", it.name);
         for note in ended.leftovers.notes() {

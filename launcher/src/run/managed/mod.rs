@@ -17,6 +17,7 @@ use std::{
 use crds::{
     benchmark_run::{Lifecycle, ProfilerKind, ServerEngine},
     resolve::{Endpoint, ManagedServer, ResolvedRun},
+    units::Span,
 };
 use jiff::{SignedDuration, Timestamp};
 use managed_server::{Ended, Exited, LogEnd, Order, ReplicaEnd, ReplicaOrder, Server, Started, state};
@@ -275,7 +276,7 @@ impl Managed {
 
     fn end(&mut self) {
         let Hold::Own(server) = std::mem::replace(&mut self.hold, Hold::Gone) else { return };
-        info!("the server is ended");
+        info!("the server is being ended; it has {} before it is killed", Span(GRACE));
         let ended = server.end();
         for note in ended.leftovers.notes() {
             warn!("the server has ended: {note}");
