@@ -73,6 +73,9 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     } else if !spec.profile.files.is_empty() {
         notes.push("Outside of a cluster the files of spec.profile.files have to lie beside this file.".into());
     }
+    if needs_image(inputs.spec) {
+        notes.push("A cluster needs spec.target.server.image, and refuses the file without it.".into());
+    }
     let mut metadata = json!({"name": run.run.name});
     if in_cluster {
         metadata["namespace"] = json!(run.run.namespace);
@@ -87,6 +90,11 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
         "spec": serde_json::to_value(&spec).expect("text keys and finite numbers always serialize"),
     });
     head(&notes) + &to_yaml(&document)
+}
+
+/// Whether the server of a run has no image, which only a cluster needs.
+fn needs_image(spec: &BenchmarkRunSpec) -> bool {
+    spec.target.server.as_ref().is_some_and(|it| it.image.is_none())
 }
 
 fn head(notes: &[String]) -> String {
@@ -243,6 +251,14 @@ mod tests {
             }
         );
         assert_eq!(spec.profile.files.len(), 1);
+    }
+
+    #[test]
+    fn a_server_without_an_image_is_not_for_a_cluster() {
+        for (server, is_noted) in [("{engine: VLLM, model: m}", true), ("{engine: VLLM, model: m, image: i}", false)] {
+            let (text, _) = check("", &format!("target: {{server: {server}}}"), PROFILE);
+            assert_eq!(text.contains("# A cluster needs spec.target.server.image"), is_noted, "{text}");
+        }
     }
 
     #[test]

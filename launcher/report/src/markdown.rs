@@ -9,6 +9,7 @@ use crds::{
     Outcome,
     benchmark_run::{self, Enforcement, Lifecycle},
     leftovers::Leftovers,
+    resolve::Endpoint,
     units::Span,
     wording::{one_line, percent},
 };
@@ -613,9 +614,13 @@ fn judgement(report: &Report<'_>, page: &mut Page) {
 fn repeat(report: &Report<'_>, page: &mut Page) {
     page.heading("To run it again");
     let run = report.run;
-    page.line(
-        "benchmarkrun.yaml of this folder runs it again, by `benchwright run -f` and by `kubectl apply -f`, with the same workload and schedule.",
-    );
+    let in_a_cluster = match &run.endpoint {
+        Endpoint::Server(_) => " once spec.target.server has an image",
+        Endpoint::Url(_) | Endpoint::Simulator(_) => "",
+    };
+    page.line(format_args!(
+        "benchmarkrun.yaml of this folder runs it again, by `benchwright run -f` and by `kubectl apply -f`{in_a_cluster}, with the same workload and schedule."
+    ));
     let salt = cell(&run.prompt_salt);
     match report.analysis.labels.prompts {
         "fresh" | "shared" => page.line(format_args!(
