@@ -6,6 +6,10 @@ use serde::Serialize;
 pub(crate) const MAX_ROWS: usize = 200;
 /// The longest text of a cell or a line, in characters: error texts and names come from outside.
 const MAX_TEXT: usize = 400;
+/// The most lines below a table, with those that they quote.
+const MAX_LINES: usize = 100;
+/// The longest command, in characters: those of engines have many options.
+const MAX_CODE: usize = 1_000;
 
 /// A table with a heading and a caption. Its first column names the row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -15,8 +19,24 @@ pub(crate) struct Table {
     pub(crate) caption: String,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<String>>,
-    /// Sentences below it.
+    /// Lines below it.
+    lines: Vec<Line>,
+    /// Sentences below these.
     pub(crate) remarks: Vec<String>,
+}
+
+/// A line below a table. What is empty is not shown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Line {
+    pub(crate) text: String,
+    /// Behind the text, in a fixed font.
+    pub(crate) code: String,
+    /// A log, as a path from the page: a link. It must not come from outside.
+    pub(crate) file: String,
+    /// At the end, in brackets.
+    pub(crate) after: String,
+    /// Lines of output, in a block below.
+    pub(crate) quote: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,6 +54,7 @@ impl Table {
             caption: caption.into(),
             columns: Vec::new(),
             rows: Vec::new(),
+            lines: Vec::new(),
             remarks: Vec::new(),
         }
     }
@@ -66,14 +87,35 @@ impl Table {
         self
     }
 
+    /// The first of these lines, [`MAX_LINES`] with those that they quote.
+    pub(crate) fn lines(mut self, lines: impl IntoIterator<Item = Line>) -> Table {
+        let (mut room, mut left_out) = (MAX_LINES, 0_usize);
+        for Line { text, code, file, after, mut quote } in lines {
+            if room == 0 {
+                left_out += 1 + quote.len();
+                continue;
+            }
+            room -= 1;
+            left_out += quote.len().saturating_sub(room);
+            quote.truncate(room);
+            room -= quote.len();
+            let quote = quote.iter().map(|it| cut(it)).collect();
+            self.lines.push(Line { text: cut(&text), code: cut_at(&code, MAX_CODE), file, after: cut(&after), quote });
+        }
+        if left_out > 0 {
+            self.remarks.push(format!("{left_out} more lines stand in report.json."));
+        }
+        self
+    }
+
     pub(crate) fn remarks(mut self, remarks: impl IntoIterator<Item = String>) -> Table {
         self.remarks.extend(lines(remarks));
         self
     }
 
-    /// `None` if it has no row.
+    /// `None` if it has no row and no line.
     pub(crate) fn filled(self) -> Option<Table> {
-        (!self.rows.is_empty()).then_some(self)
+        (!self.rows.is_empty() || !self.lines.is_empty()).then_some(self)
     }
 }
 
@@ -92,8 +134,12 @@ pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> Vec<String> {
 
 /// A text from outside, not too long, and on one line.
 pub(crate) fn cut(text: &str) -> String {
+    cut_at(text, MAX_TEXT)
+}
+
+fn cut_at(text: &str, most: usize) -> String {
     let line = crds::wording::one_line(text);
-    match line.char_indices().nth(MAX_TEXT) {
+    match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }

@@ -1,5 +1,7 @@
 //! Figures as a page shows them.
 
+use std::fmt::Display;
+
 use crds::{figure::rate_text, wording::percent};
 
 /// What stands where nothing was measured.
@@ -18,6 +20,18 @@ pub(crate) fn times(low: f64, high: f64) -> String {
         return format!("{} to {}", time(low), time(high));
     }
     format!("{} to {}\u{a0}{unit}", signed(low * per_milli), signed(high * per_milli))
+}
+
+/// A moment to the second, such as `2026-01-02 03:04:05 UTC`.
+pub(crate) fn second(at: impl Display) -> String {
+    let seconds: String = at.to_string().chars().take("2026-01-02T03:04:05".len()).collect();
+    format!("{} UTC", seconds.replace('T', " "))
+}
+
+/// The words with a capital letter at their beginning.
+pub(crate) fn capitalized(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |it| it.to_uppercase().chain(letters).collect())
 }
 
 /// How many of the unit are a millisecond, and its name.

@@ -13,6 +13,7 @@ pub mod index;
 pub mod json;
 pub mod junit;
 pub mod loadgen;
+pub mod managed_server;
 pub mod markdown;
 pub mod partial;
 mod policy;

@@ -1,21 +1,16 @@
 //! `report.md`: the report that a person reads, or puts into a pull request.
 
-use std::{
-    fmt::{Display, Write as _},
-    time::Duration,
-};
+use std::fmt::{Display, Write as _};
 
 use crds::{
     Outcome,
-    benchmark_run::{self, Enforcement, Lifecycle},
-    leftovers::Leftovers,
+    benchmark_run::{self, Enforcement},
     resolve::Endpoint,
-    units::Span,
     wording::{one_line, percent},
 };
 
 use super::{
-    Report, TOOL_VERSION, accuracy, loadgen, profiling,
+    Report, TOOL_VERSION, accuracy, loadgen, managed_server, profiling,
     provenance::{self, TableText},
     server::{table as server_table, tokens},
     startup,
@@ -49,7 +44,7 @@ pub fn render(report: &Report<'_>) -> String {
     speed(report, &mut page);
     sureness(report.analysis, &mut page);
     sessions(report.analysis, &mut page);
-    managed_server(report, &mut page);
+    server_of_run(report, &mut page);
     server_replicas(report, &mut page);
     servers(report, &mut page);
     startups(report, &mut page);
@@ -339,36 +334,19 @@ fn sureness(analysis: &Analysis, page: &mut Page) {
 }
 
 /// The server that was started for the run, and what became of it.
-fn managed_server(report: &Report<'_>, page: &mut Page) {
+fn server_of_run(report: &Report<'_>, page: &mut Page) {
     let Some(server) = report.managed_server else { return };
     page.heading("Managed server");
-    let how = match (server.reused, &server.end) {
-        _ if server.in_pods && server.lifecycle == Lifecycle::PerRun => {
-            "It ran in a cluster, was started before this load, and is removed after it."
+    page.line(format_args!("{}\n", managed_server::headline(server)));
+    let rows = managed_server::rows(server).zip(&server.replicas).map(|(row, it)| {
+        let mut cells: Vec<String> = row.iter().map(|it| cell(it)).collect();
+        if let Some(end) = cells.last_mut().filter(|_| it.died) {
+            *end = end.replacen(managed_server::DIED, &format!("**{}**", managed_server::DIED), 1);
         }
-        _ if server.in_pods => "It runs in a cluster, and goes on after this run.",
-        (true, _) => "It ran before this run, and runs on.",
-        (false, Some(_)) => "It was started for this run, and ended with it.",
-        (false, None) if server.lifecycle == Lifecycle::PerRun => "It was started for the runs of this series.",
-        (false, None) => "It was started for this run, and runs on.",
-    };
-    page.line(format_args!("{how}\n"));
-    let rows = server.replicas.iter().enumerate().map(|(index, it)| {
-        let ready = it.ready_ms.map(|it| Span(Duration::from_millis(it)).rounded().to_string());
-        let exit = it.exit.clone().unwrap_or_else(|| "runs".to_owned());
-        let exit = if it.died { format!("**died**: {exit}") } else { exit };
-        vec![
-            index.to_string(),
-            cell(&it.url),
-            it.pid.to_string(),
-            it.started.to_string(),
-            optional(ready, |it| it),
-            optional(it.requests, |it| it.to_string()),
-            exit,
-        ]
+        cells
     });
     if !server.replicas.is_empty() {
-        page.table(&["replica", "URL", "process", "started", "start to ready", "requests", "end"], TEXT, rows);
+        page.table(&managed_server::COLUMNS, TEXT, rows);
         page.blank();
     }
     for (index, it) in server.replicas.iter().enumerate() {
@@ -380,19 +358,7 @@ fn managed_server(report: &Report<'_>, page: &mut Page) {
         }
         it.last_words.iter().for_each(|word| page.line(format_args!("  - last words: `{}`", cell(word))));
     }
-    if !server.unknown_options.is_empty() {
-        let options: Vec<String> = server.unknown_options.iter().map(|it| format!("--{it}")).collect();
-        let options = cell(&options.join(", "));
-        page.line(format_args!("- options that this release does not know, passed on as they are: {options}"));
-    }
-    server.notes.iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
-    match server.end.as_ref().map(Leftovers::notes) {
-        None => {}
-        Some(notes) if notes.is_empty() => {
-            page.line("- after its end no process, port or shared memory of it was left")
-        }
-        Some(notes) => notes.iter().for_each(|it| page.line(format_args!("- {}", cell(it)))),
-    }
+    managed_server::notes(server).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
 }
 
 /// How requests were spread over the replicas of a server that the operator started.

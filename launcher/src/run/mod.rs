@@ -63,6 +63,7 @@ use report::{
     LoadGenReport, Report, Stored,
     baseline::BaselineReport,
     earlier_attempt::MESSAGE_FILE_NAME,
+    repeats::StartTimes,
     startup::{self, ServerStart},
     terminal,
 };
@@ -191,6 +192,8 @@ pub(crate) struct Measurement {
     stored: Option<Stored>,
     /// How the servers started that were started for it.
     starts: Vec<ServerStart>,
+    /// How long they took.
+    start: StartTimes,
     /// Where the folder was uploaded to.
     uploaded_to: Option<String>,
     /// The folders of earlier runs that were deleted after it was written.
@@ -316,6 +319,7 @@ impl Order<'_> {
         };
         let server_remarks = servers.as_ref().map(|it| it.remarks.clone()).unwrap_or_default();
         let starts = managed.as_ref().map(|it| it.starts.clone()).unwrap_or_default();
+        let start = managed.as_ref().map(|it| StartTimes::new(&it.document, &it.starts)).unwrap_or_default();
         match store.write(&report, &input.inputs()) {
             Ok(stored) => {
                 // Without a results folder they are the only ones.
@@ -325,6 +329,7 @@ impl Order<'_> {
                     loadgen,
                     server_remarks,
                     starts,
+                    start,
                     stored,
                     uploaded_to: None,
                     deleted_folders: Vec::new(),
@@ -336,6 +341,7 @@ impl Order<'_> {
                     loadgen,
                     server_remarks,
                     starts,
+                    start,
                     stored: None,
                     uploaded_to: None,
                     deleted_folders: Vec::new(),

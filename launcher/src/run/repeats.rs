@@ -65,6 +65,7 @@ pub(super) fn run(order: &Order<'_>) -> u8 {
         envelope
     });
     print_spread(&series, place.as_deref(), &retention::line(&deleted));
+    print_missing(&series);
     let failed = done.ended_by.as_ref().and_then(|it| it.1);
     outcome::exit_status_of(series.verdict().outcome, failed, options.gate)
 }
@@ -133,8 +134,8 @@ impl Done {
             input.run.hardware.as_ref(),
             &format!("run {} of {}\n", repeat_name(number), input.run.repeat),
         );
-        let Measurement { analysis, stored, .. } = measurement;
-        self.repeats.push(Repeat { number, prompt_salt: input.run.prompt_salt.clone(), stored, analysis });
+        let Measurement { analysis, stored, start, .. } = measurement;
+        self.repeats.push(Repeat { number, prompt_salt: input.run.prompt_salt.clone(), stored, start, analysis });
     }
 
     fn fail(&mut self, number: u32, failure: Failure) {
@@ -187,6 +188,7 @@ impl Done {
             commit: order.options.commit,
             run: &order.input.run.run,
             asked: order.input.run.repeat,
+            measures_start: order.input.workload.work == Work::Startup,
             repeats: &self.repeats,
             ended_by: self.ended_by.as_ref().map(|it| &it.0),
         }
@@ -222,6 +224,13 @@ fn keep(folder: SeriesFolder, done: &mut Done, order: &Order<'_>) -> Option<Stor
             None
         }
     }
+}
+
+/// Says that runs are missing, where the series ended before them: what ended it stands above, and speaks of its run alone.
+fn print_missing(series: &Series<'_>) {
+    let Some(ending) = series.ended_by.filter(|it| it.number < series.asked) else { return };
+    let last = repeat_name(ending.number);
+    print_error(&format_args!("{last} ended the series: after it no other of its {} runs was made", series.asked));
 }
 
 /// `place`: where the folder of the series lies. `end`: what is printed after it.

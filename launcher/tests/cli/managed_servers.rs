@@ -262,9 +262,13 @@ fn a_kept_server_outlives_its_run() {
 
 /// The report of a run of the only series.
 fn report_of_series(folder: &Folder, run: &str) -> serde_json::Value {
+    file_of_series(folder, &format!("{run}/report.json"))
+}
+
+fn file_of_series(folder: &Folder, name: &str) -> serde_json::Value {
     let series =
         fs::read_dir(folder.path("results")).unwrap().flatten().find(|it| it.path().join("repeats.json").exists());
-    let text = fs::read_to_string(series.unwrap().path().join(run).join("report.json")).unwrap();
+    let text = fs::read_to_string(series.unwrap().path().join(name)).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
@@ -488,6 +492,15 @@ fn nop_measures_each_start_of_a_server() {
     let pid = |it: &serde_json::Value| it["managedServer"]["replicas"][0]["pid"].clone();
     assert_ne!(pid(&first), pid(&second), "each run starts a server of its own");
     assert_eq!(folder.servers(), Vec::<String>::new());
+    assert!(out.contains("stage first request, 2 runs"), "{out}");
+    let all = file_of_series(&folder, "repeats.json");
+    let launch = &all["starts"][0];
+    assert_eq!(
+        (&launch["name"], launch["values"].as_array().unwrap().len()),
+        (&"observedReadySeconds".into(), 2),
+        "{all}"
+    );
+    assert_eq!(launch["values"][1], second["startups"][0]["observedReadySeconds"]);
     let reuse = spec.replace("engine: VLLM", "lifecycle: Reuse, engine: VLLM");
     folder.write("run.yaml", &format!("{HEAD}spec: {{{reuse}}}\n"));
     let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);

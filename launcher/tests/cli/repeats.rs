@@ -145,10 +145,13 @@ fn a_target_that_is_not_there_ends_the_series_with_nothing() {
     folder.write("run.yaml", &at("http://127.0.0.1:9", 1, &profile(20, 1)));
     let message = folder.path("message");
     let arguments = ["run", "-f", "run.yaml", "--repeat", "3", "--termination-log", message.to_str().unwrap()];
-    folder.benchwright(&arguments).assert().code(11);
+    let expected =
+        predicate::str::contains("benchwright: r1 ended the series: after it no other of its 3 runs was made\n");
+    folder.benchwright(&arguments).assert().code(11).stderr(expected);
     assert_eq!(names(&folder.path("results")), Vec::<String>::new());
     let envelope = crds::Envelope::parse(&fs::read_to_string(&message).unwrap()).unwrap();
-    assert!(envelope.core.summary.is_none() && envelope.core.message.starts_with("run r1 of 3: "), "{envelope:?}");
+    let message = "run r1 of 3, after which no other run was made: ";
+    assert!(envelope.core.summary.is_none() && envelope.core.message.starts_with(message), "{envelope:?}");
 }
 
 #[test]
@@ -174,7 +177,7 @@ fn a_signal_ends_the_series_and_keeps_the_runs_before_it() {
     assert_eq!((&document["outcome"], &document["partial"]), (&"Cancelled".into(), &true.into()));
     // The second run may have been stopped before or during its load. In either case the mean is of the first alone.
     let message = document["reasons"][0]["message"].as_str().unwrap();
-    assert!(message.starts_with("run r2 of 3: "), "{message}");
+    assert!(message.starts_with("run r2 of 3, after which no other run was made: "), "{message}");
     assert_eq!((&document["runs"][0]["name"], &document["runs"][0]["counted"]), (&"r1".into(), &true.into()));
     assert_eq!(document["summary"]["meanOfRuns"], 1);
     assert_eq!(read(series.join("r1/report.json"))["outcome"], "Passed");

@@ -15,6 +15,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Milliseconds,
+    Seconds,
     PerSecond,
     /// From 0 to 1.
     Share,

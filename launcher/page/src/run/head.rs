@@ -117,7 +117,7 @@ fn facts(document: &ReportDocument) -> Vec<Fact> {
         Fact::new("Target", run.endpoint.name()),
         Fact::new("Server", server(document)),
         Fact::new("Profile", format!("{}, {}, {stages}", run.harness.name(), report::profile(run))),
-        Fact::new("Started", started(document)),
+        Fact::new("Started", text::second(document.started)),
         Fact::new("Duration", text::time(document.figures.duration_ms)),
     ];
     facts.extend(document.hardware.as_ref().map(|it| {
@@ -125,13 +125,6 @@ fn facts(document: &ReportDocument) -> Vec<Fact> {
         Fact::new("Hardware, as the user says", format!("{} x {name}", it.accelerators))
     }));
     facts
-}
-
-/// To the second, such as `2026-01-02 03:04:05 UTC`.
-fn started(document: &ReportDocument) -> String {
-    let text = document.started.to_string();
-    let seconds: String = text.chars().take("2026-01-02T03:04:05".len()).collect();
-    format!("{} UTC", seconds.replace('T', " "))
 }
 
 /// What the server says it is: at `/v1/models` and `/version`, else in its metrics.

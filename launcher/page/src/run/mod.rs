@@ -19,6 +19,7 @@ use crate::{
     panels::{Panel, panels},
     table::{Table, lines},
 };
+use tables::Place;
 
 /// The largest page, in bytes, whatever the run: 100 stages, all panels full, hostile texts. A test holds it.
 pub const MAX_BYTES: usize = 4 << 20;
@@ -28,7 +29,9 @@ pub const MAX_BYTES: usize = 4 << 20;
 struct View {
     head: head::Head,
     tiles: Vec<tiles::Tile>,
+    dead_server: Option<Table>,
     objectives: Option<Table>,
+    started_server: Option<Table>,
     startups: Option<Table>,
     overview: Option<Table>,
     loadgen: Option<Table>,
@@ -58,7 +61,9 @@ pub fn render(document: &ReportDocument) -> Result<String, PageError> {
     let view = View {
         head: head::Head::new(document),
         tiles: tiles::tiles(document),
+        dead_server: tables::managed_server(document, Place::First),
         objectives: tables::objectives(document),
+        started_server: tables::managed_server(document, Place::BesideStart),
         startups: tables::startups(document),
         overview: tables::overview(document),
         loadgen: tables::loadgen(document),

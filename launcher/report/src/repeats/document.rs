@@ -34,6 +34,8 @@ pub struct RepeatsDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<RunSummary>,
     pub runs: Vec<RepeatDocument>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub starts: Vec<RepeatedFigureDocument>,
     pub stages: Vec<RepeatedStageDocument>,
 }
 
@@ -58,7 +60,7 @@ pub struct RepeatedStageDocument {
     pub figures: Vec<RepeatedFigureDocument>,
 }
 
-/// A figure of a stage over the runs that count.
+/// A figure of a stage, or of the starts of the servers, over the runs that count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RepeatedFigureDocument {
@@ -104,6 +106,7 @@ impl RepeatsDocument {
             objectives: series.objectives().map(|(_, rows)| rows).unwrap_or_default(),
             summary: series.summary(),
             runs: series.repeats.iter().map(run).collect(),
+            starts: rows::starts(series).iter().map(RepeatedFigureDocument::new).collect(),
             stages: rows::stages(series).iter().map(RepeatedStageDocument::new).collect(),
         }
     }
@@ -120,8 +123,15 @@ impl RepeatsDocument {
 
 impl RepeatedStageDocument {
     fn new(stage: &StageRows) -> RepeatedStageDocument {
-        let figure = |it: &FigureRow| RepeatedFigureDocument {
-            name: it.figure.name.to_owned(),
+        let figures = stage.rows.iter().map(RepeatedFigureDocument::new).collect();
+        RepeatedStageDocument { name: stage.name.clone(), figures }
+    }
+}
+
+impl RepeatedFigureDocument {
+    fn new(it: &FigureRow) -> RepeatedFigureDocument {
+        RepeatedFigureDocument {
+            name: it.name.to_owned(),
             values: it.values.clone(),
             mean: it.mean,
             min: it.min,
@@ -130,7 +140,6 @@ impl RepeatedStageDocument {
             interval_between_runs: it.spread.map(|it| it.interval),
             standard_error_within_runs: it.standard_error,
             independent_standard_error_within_runs: it.independent_standard_error,
-        };
-        RepeatedStageDocument { name: stage.name.clone(), figures: stage.rows.iter().map(figure).collect() }
+        }
     }
 }

@@ -20,6 +20,13 @@ that no single run shows. It can be much smaller too: all runs send the same len
 and times would change is in the standard error alone. Each formula stands in docs/metrics.md of Benchwright, under Repeats.
 ";
 
+/// What the rows of the starts mean.
+const STARTS: &str = "\
+Each run started the server anew. Launch to ready is the time from the launch of its process until it answered; start to ready is the
+start by its own log. Of several replicas it is the longest time.
+
+";
+
 /// The text of the file.
 pub fn render(series: &Series<'_>) -> String {
     let verdict = series.verdict();
@@ -30,16 +37,17 @@ pub fn render(series: &Series<'_>) -> String {
     }
     let model = series.repeats.first().map(|it| it.analysis.model.as_str()).unwrap_or_default();
     page.push_str(&format!("\nModel {}. Each run has prompts of its own, by its salt.\n\n", cell(model)));
-    page.push_str("| run | outcome | requests | failed or cancelled | output tokens/s | prompt salt |\n");
+    let headline = if series.measures_start { "launch to ready" } else { "output tokens/s" };
+    page.push_str(&format!("| run | outcome | requests | failed or cancelled | {headline} | prompt salt |\n"));
     page.push_str("| --- | --- | ---: | ---: | ---: | --- |\n");
-    series.repeats.iter().for_each(|it| page.push_str(&run(it)));
+    series.repeats.iter().for_each(|it| page.push_str(&run(it, series.measures_start)));
     if let Some((counts, rows)) = series.objectives() {
         page.push_str(&format!("\n## Objectives\n\nThe worst result of the runs: {counts}.\n\n"));
         page.push_str("| objective | met | observed | limit | run |\n| --- | --- | ---: | ---: | --- |\n");
         rows.iter().for_each(|it| page.push_str(&objective(it)));
     }
     let mut has_marks = false;
-    for stage in rows::stages(series) {
+    for stage in rows::shown(series) {
         page.push_str(&format!("\n## Stage {}\n\n", cell(&stage.name)));
         page.push_str(
             "| figure | mean of the runs | 95 % interval | stddev between runs | standard error within a run | smallest | largest |\n\
@@ -51,7 +59,8 @@ pub fn render(series: &Series<'_>) -> String {
         }
     }
     let marks = if has_marks { format!("`*`: {}.\n\n", text::LARGEST_MEANS) } else { String::new() };
-    page + "\n" + &marks + FOOT
+    let starts = if series.measures_start { STARTS } else { "" };
+    page + "\n" + &marks + starts + FOOT
 }
 
 /// What to know of the series, a line each.
@@ -75,14 +84,17 @@ fn notes(series: &Series<'_>) -> Vec<String> {
     [why, partial, left_out].into_iter().flatten().collect()
 }
 
-fn run(it: &Repeat) -> String {
+fn run(it: &Repeat, measures_start: bool) -> String {
     let name = repeat_name(it.number);
     let link = if it.stored.is_some() { format!("[{name}]({name}/report.md)") } else { name };
     let all = &it.analysis.all;
-    let tokens = optional(all.throughput, |it| number(it.output_tokens));
+    let headline = match measures_start {
+        true => rows::launch_to_ready(it),
+        false => optional(all.throughput, |it| number(it.output_tokens)),
+    };
     let outcome = it.analysis.verdict.outcome.name();
     let failed = all.failed + all.cancelled;
-    format!("| {link} | {outcome} | {} | {failed} | {tokens} | {} |\n", all.requests, cell(&it.prompt_salt))
+    format!("| {link} | {outcome} | {} | {failed} | {headline} | {} |\n", all.requests, cell(&it.prompt_salt))
 }
 
 fn objective(it: &ObjectiveStatus) -> String {

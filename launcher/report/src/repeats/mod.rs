@@ -16,7 +16,7 @@ use crds::{
     summary::{RunSummary, StageSummary},
 };
 
-use super::folder::Stored;
+use super::{folder::Stored, json::ManagedServerDocument, startup::ServerStart};
 
 pub use document::{RepeatDocument, RepeatedFigureDocument, RepeatedStageDocument, RepeatsDocument};
 pub use envelope::envelope;
@@ -36,7 +36,30 @@ pub struct Repeat {
     pub prompt_salt: String,
     /// Its results folder; `None` where none was kept.
     pub stored: Option<Stored>,
+    /// How long its server took to start.
+    pub start: StartTimes,
     pub analysis: Analysis,
+}
+
+/// How long the server of a run took to start, in seconds; of several replicas the longest time. A time that a replica lacks is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StartTimes {
+    /// From the launch of its process until it answered, on one clock.
+    pub launch_to_ready: Option<f64>,
+    /// The start by its own log.
+    pub start_to_ready: Option<f64>,
+}
+
+impl StartTimes {
+    /// `starts`: what the logs of the replicas say, of those whose engine is known.
+    pub fn new(server: &ManagedServerDocument, starts: &[ServerStart]) -> StartTimes {
+        let longest = |all: Option<Vec<f64>>| all?.into_iter().reduce(f64::max);
+        let is_whole = starts.len() == server.replicas.len();
+        StartTimes {
+            launch_to_ready: longest(server.replicas.iter().map(|it| Some(it.ready_ms? as f64 / 1e3)).collect()),
+            start_to_ready: longest(starts.iter().map(|it| it.startup.ready_seconds).collect()).filter(|_| is_whole),
+        }
+    }
 }
 
 /// Why a series has fewer runs than were asked, or no figures of its last one.
@@ -60,6 +83,8 @@ pub struct Series<'a> {
     pub run: &'a RunIdentity,
     /// How many runs were asked.
     pub asked: u32,
+    /// Whether each run starts the server anew, and measures that.
+    pub measures_start: bool,
     /// Those that were measured, in their order.
     pub repeats: &'a [Repeat],
     /// `None`: all were run.
@@ -82,8 +107,9 @@ impl<'a> Series<'a> {
     /// objective comes before an undecided one.
     pub fn verdict(&self) -> SeriesVerdict {
         if let Some(Ending { number, outcome, reason, message, status_message }) = self.ended_by {
-            let [message, status_message] =
-                [message, status_message].map(|it| format!("run {} of {}: {it}", repeat_name(*number), self.asked));
+            let last = if *number < self.asked { ", after which no other run was made" } else { "" };
+            let run = format!("run {} of {}{last}", repeat_name(*number), self.asked);
+            let [message, status_message] = [message, status_message].map(|it| format!("{run}: {it}"));
             return SeriesVerdict { outcome: *outcome, reason: *reason, message, status_message };
         }
         let deciding = repeats::deciding(self.repeats.iter().map(|it| &it.analysis.verdict));

@@ -7,8 +7,11 @@ use analysis::{
     repeats::{FIGURES, Found, RepeatFigure, Spread, Unit, mean, pooled_standard_error},
 };
 
-use super::{Repeat, Series};
+use super::{Repeat, Series, StartTimes};
 use crate::text::{self, number, time};
+
+/// Of one request of one token: the figures that say something.
+const OF_ONE_REQUEST: [&str; 2] = ["ttftMs.mean", "latencyMs.mean"];
 
 /// A stage that every run has.
 pub(super) struct StageRows {
@@ -18,7 +21,13 @@ pub(super) struct StageRows {
 
 /// A figure that every run has.
 pub(super) struct FigureRow {
-    pub figure: &'static RepeatFigure,
+    /// The name that files use.
+    pub name: &'static str,
+    /// The name that a person reads.
+    label: &'static str,
+    unit: Unit,
+    /// Whether the table of a terminal has it.
+    pub is_headline: bool,
     /// One of each run.
     pub values: Vec<f64>,
     pub mean: f64,
@@ -34,6 +43,43 @@ pub(super) struct FigureRow {
     percentile: Option<(u64, u64)>,
 }
 
+/// The time from launch to ready of a run, as a cell.
+pub(super) fn launch_to_ready(run: &Repeat) -> String {
+    text::optional(run.start.launch_to_ready, seconds)
+}
+
+/// The starts of the servers over the runs, where the series measures them: those figures that every run has.
+pub(super) fn starts(series: &Series<'_>) -> Vec<FigureRow> {
+    if !series.measures_start {
+        return Vec::new();
+    }
+    let runs = series.counted();
+    let found = |value| Found { value, percentile: None, standard_error: None, independent_standard_error: None };
+    let row = |name, label, of: fn(&StartTimes) -> Option<f64>| {
+        let values: Vec<Found> = runs.iter().map(|it| of(&it.start).map(found)).collect::<Option<_>>()?;
+        FigureRow::new((name, label, Unit::Seconds, true), &values)
+    };
+    let launch = row("observedReadySeconds", "launch to ready", |it| it.launch_to_ready);
+    let start = row("readySeconds", "start to ready", |it| it.start_to_ready);
+    launch.into_iter().chain(start).collect()
+}
+
+/// The rows that people read. A series that measures starts has these first, and of its one request of one token only TTFT and latency: it
+/// has no rate, and its percentiles are that request.
+pub(super) fn shown(series: &Series<'_>) -> Vec<StageRows> {
+    let mut stages = stages(series);
+    if series.measures_start {
+        for stage in &mut stages {
+            stage.rows.retain(|it| OF_ONE_REQUEST.contains(&it.name));
+            stage.rows.iter_mut().for_each(|it| it.is_headline = true);
+        }
+        if let Some(first) = stages.first_mut() {
+            first.rows.splice(..0, starts(series));
+        }
+    }
+    stages
+}
+
 pub(super) fn stages(series: &Series<'_>) -> Vec<StageRows> {
     let runs = series.counted();
     let Some(first) = runs.first() else { return Vec::new() };
@@ -42,7 +88,7 @@ pub(super) fn stages(series: &Series<'_>) -> Vec<StageRows> {
         let found: Vec<&StageAnalysis> = runs.iter().map(|it| stage(it, name)).collect::<Option<_>>()?;
         let row = |figure: &'static RepeatFigure| {
             let of_runs: Vec<Found> = found.iter().map(|stage| figure.of(stage)).collect::<Option<_>>()?;
-            FigureRow::new(figure, &of_runs)
+            FigureRow::new((figure.name, figure.label, figure.unit, figure.is_headline), &of_runs)
         };
         Some(StageRows { name: name.clone(), rows: FIGURES.iter().filter_map(row).collect() })
     };
@@ -54,7 +100,10 @@ fn stage<'a>(run: &'a Repeat, name: &str) -> Option<&'a StageAnalysis> {
 }
 
 impl FigureRow {
-    fn new(figure: &'static RepeatFigure, runs: &[Found]) -> Option<FigureRow> {
+    fn new(
+        (name, label, unit, is_headline): (&'static str, &'static str, Unit, bool),
+        runs: &[Found],
+    ) -> Option<FigureRow> {
         let values: Vec<f64> = runs.iter().map(|it| it.value).collect();
         let pooled = |error: fn(&Found) -> Option<f64>| {
             let errors: Vec<f64> = runs.iter().map(error).collect::<Option<_>>()?;
@@ -62,7 +111,10 @@ impl FigureRow {
         };
         let percentile = runs.iter().filter_map(|it| it.percentile).min_by_key(|(_, count)| *count);
         Some(FigureRow {
-            figure,
+            name,
+            label,
+            unit,
+            is_headline,
             mean: mean(&values)?,
             min: values.iter().copied().fold(f64::INFINITY, f64::min),
             max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
@@ -76,7 +128,7 @@ impl FigureRow {
 
     /// Its name, with a mark where a run has too few values for it.
     pub(super) fn label(&self) -> String {
-        let label = self.figure.label.to_owned();
+        let label = self.label.to_owned();
         match self.percentile {
             Some((permille, count)) => text::percentile(label, permille, count),
             None => label,
@@ -86,8 +138,9 @@ impl FigureRow {
     /// A value in the unit of the figure, and a bound of an interval as the nearest value that there can be: no figure is below zero, and no
     /// share above 1.
     pub(super) fn text(&self, value: f64) -> String {
-        match self.figure.unit {
-            Unit::Milliseconds => time(Duration::try_from_secs_f64(value.max(0.0) / 1e3).unwrap_or_default()),
+        match self.unit {
+            Unit::Milliseconds => seconds(value / 1e3),
+            Unit::Seconds => seconds(value),
             Unit::PerSecond => number(value),
             Unit::Share => number(value.min(1.0)),
         }
@@ -101,4 +154,8 @@ impl FigureRow {
     pub(super) fn optional(&self, value: Option<f64>) -> String {
         text::optional(value, |it| self.text(it))
     }
+}
+
+fn seconds(value: f64) -> String {
+    time(Duration::try_from_secs_f64(value.max(0.0)).unwrap_or_default())
 }

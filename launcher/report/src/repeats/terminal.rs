@@ -16,10 +16,10 @@ pub fn table(series: &Series<'_>) -> String {
         parts[0] += &format!("\n{}: {}", verdict.reason, one_line(&verdict.message));
     }
     let counted = series.counted().len();
-    for stage in rows::stages(series) {
+    for stage in rows::shown(series) {
         let name = format!("stage {}, {counted} runs", one_line(&stage.name));
         let mut table = new_table(&[&name, "mean", "95 % interval", "stddev", "within\na run"]);
-        for it in stage.rows.iter().filter(|it| it.figure.is_headline) {
+        for it in stage.rows.iter().filter(|it| it.is_headline) {
             let (stddev, within) = (it.optional(it.spread.map(|it| it.stddev)), it.optional(it.standard_error));
             add_row(&mut table, it.label(), [it.text(it.mean), it.interval(), stddev, within]);
         }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs};
 
 use crds::{Envelope, LauncherReason, Met, Outcome, resolve::RunIdentity};
-use report::repeats::{Ending, Repeat, RepeatsDocument, Series, SeriesFolder, envelope, markdown, table};
+use report::repeats::{Ending, Repeat, RepeatsDocument, Series, SeriesFolder, StartTimes, envelope, markdown, table};
 use serde_json::{Value, json};
 
 use crate::{
@@ -26,7 +26,7 @@ fn repeat(number: u32, slower: u64) -> Repeat {
     let slo = serde_json::from_value(slo).unwrap();
     let mut analysis = fixture.analyse().analysis;
     analysis.judge_objectives(&slo, None);
-    Repeat { number, prompt_salt: format!("u-a1-r{number}"), stored: None, analysis }
+    Repeat { number, prompt_salt: format!("u-a1-r{number}"), stored: None, start: StartTimes::default(), analysis }
 }
 
 fn run() -> RunIdentity {
@@ -34,7 +34,7 @@ fn run() -> RunIdentity {
 }
 
 fn series<'a>(run: &'a RunIdentity, repeats: &'a [Repeat], ended_by: Option<&'a Ending>) -> Series<'a> {
-    Series { commit: "0123456789ab", run, asked: 3, repeats, ended_by }
+    Series { commit: "0123456789ab", run, asked: 3, measures_start: false, repeats, ended_by }
 }
 
 fn json_of(series: &Series<'_>) -> Value {
@@ -76,19 +76,23 @@ fn the_spread_between_runs_stands_beside_that_within_them() {
 fn every_key_stands_in_the_documentation() {
     let (run, repeats) = (run(), [repeat(1, 0), repeat(2, 5)]);
     let mut document = json_of(&series(&run, &repeats, None));
+    let starts = [start(1, [1.0, 2.0], [Some(1.0); 2])];
+    let of_nop = json_of(&Series { measures_start: true, ..series(&run, &starts, None) });
+    document["starts"] = of_nop["starts"].clone();
     // docs/benchmarkrun.md has the keys of a summary.
     for run in document["runs"].as_array_mut().unwrap() {
         assert!(run.as_object_mut().unwrap().remove("summary").is_some());
     }
     let mut found = BTreeSet::from(["summary".to_owned()]);
-    for part in ["runs", "stages", "objectives"] {
+    for part in ["runs", "starts", "stages", "objectives"] {
         keys(&document[part], &mut found);
     }
     found.extend(document.as_object().unwrap().keys().cloned());
     let documentation = include_str!("../../../../docs/metrics.md");
     let missing: Vec<&String> = found.iter().filter(|it| !documentation.contains(&format!("`{it}`"))).collect();
     assert!(found.contains("stddevBetweenRuns") && missing.is_empty(), "docs/metrics.md does not explain {missing:?}");
-    for figure in document["stages"][0]["figures"].as_array().unwrap() {
+    let of_stage = document["stages"][0]["figures"].as_array().unwrap();
+    for figure in of_stage.iter().chain(document["starts"].as_array().unwrap()) {
         let key = figure["name"].as_str().unwrap().split('.').next().unwrap();
         assert!(documentation.contains(&format!("`{key}`")), "docs/metrics.md does not explain {key}");
     }
@@ -132,6 +136,9 @@ fn a_series_that_ended_early_keeps_what_was_measured() {
         page.contains("Runs that were asked: 3; runs that were measured: 2.") && page.contains("**TargetUnavailable**"),
         "{page}"
     );
+    let first = Ending { number: 1, ..ending.clone() };
+    let message = RepeatsDocument::new(&series(&run, &[], Some(&first))).reasons.remove(0).message;
+    assert_eq!(message, "run r1 of 3, after which no other run was made: it does not answer");
     let nothing = series(&run, &[], Some(&ending));
     let document = json_of(&nothing);
     assert!(document.get("summary").is_none() && document["outcome"] == "Error", "{document}");
@@ -152,6 +159,76 @@ fn a_run_whose_figures_do_not_count_is_listed_and_in_no_mean() {
     let mut all = repeats;
     all.iter_mut().for_each(|it| it.analysis.verdict.outcome = Outcome::Invalid);
     assert_eq!(json_of(&series(&run, &all, None))["summary"]["meanOfRuns"], 3);
+}
+
+/// A run of nop, with the times of two replicas in seconds; `None`: the log does not have it.
+fn start(number: u32, observed: [f64; 2], by_log: [Option<f64>; 2]) -> Repeat {
+    let replica = json!({"url": "u", "command": [], "pid": 1, "started": "2026-01-02T03:04:05Z"});
+    let replicas = observed.map(|seconds| {
+        let mut it = replica.clone();
+        it["readyMs"] = ((seconds * 1e3) as u64).into();
+        it
+    });
+    let server = json!({"engine": "VLLM", "lifecycle": "PerRun", "reused": false, "distribution": "RoundRobin", "replicas": replicas});
+    let starts = by_log.map(|seconds| {
+        let mut it = json!({"server": "0", "startup": {"outcome": "ready", "log": {"lines": 9}}});
+        if let Some(seconds) = seconds {
+            it["startup"]["readySeconds"] = seconds.into();
+        }
+        serde_json::from_value(it).unwrap()
+    });
+    let start = StartTimes::new(&serde_json::from_value(server).unwrap(), &starts);
+    Repeat { start, ..repeat(number, 0) }
+}
+
+#[test]
+fn a_series_of_nop_has_the_spread_of_its_starts_first_and_no_rates_of_one_request() {
+    let logged = [Some(35.0), Some(36.0)];
+    let repeats = [start(1, [40.0, 38.0], logged), start(2, [41.0, 44.0], logged), start(3, [42.0, 10.0], logged)];
+    let run = run();
+    let shown = Series { measures_start: true, ..series(&run, &repeats, None) };
+    let page = markdown(&shown);
+    // Of 40, 44 and 42 the deviation is 2, and half of the interval 4.303 x 2 / sqrt(3) = 4.968.
+    let rows = "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n\
+                | launch to ready | 42s | 37.03s to 46.97s | 2s | - | 40s | 44s |\n\
+                | start to ready | 36s | 36s to 36s | 0s | - | 36s | 36s |\n\
+                | TTFT mean |";
+    assert!(page.contains(rows), "{page}");
+    assert!(
+        page.contains("| failed or cancelled | launch to ready |") && page.contains("| r2 | Passed | 400 | 0 | 44s |")
+    );
+    assert!(
+        !page.contains("tokens/s") && !page.contains("requests/s") && !page.contains("p99") && !page.contains("TPOT"),
+        "{page}"
+    );
+    let table = table(&shown);
+    assert!(table.contains("launch to ready") && table.contains("latency mean"), "{table}");
+    assert!(!table.contains("tokens/s") && table.lines().all(|it| it.chars().count() <= 80), "{table}");
+    let document = json_of(&shown);
+    let [launch, start] = document["starts"].as_array().unwrap().as_slice() else { panic!("{}", document["starts"]) };
+    assert_eq!((&launch["name"], &launch["values"]), (&"observedReadySeconds".into(), &json!([40.0, 44.0, 42.0])));
+    assert_eq!((&start["name"], &start["mean"]), (&"readySeconds".into(), &json!(36.0)));
+    assert!(figure(&document, "requestsPerSecond").is_object(), "the file has what it always had");
+}
+
+#[test]
+fn a_time_that_a_run_lacks_is_in_no_mean_and_only_nop_has_starts() {
+    let logged = [Some(35.0), Some(36.0)];
+    let repeats = [start(1, [40.0, 38.0], logged), start(2, [41.0, 44.0], [Some(1.0), None])];
+    let run = run();
+    let of_load = series(&run, &repeats, None);
+    assert!(json_of(&of_load).get("starts").is_none() && !markdown(&of_load).contains("to ready"));
+    let shown = json_of(&Series { measures_start: true, ..of_load });
+    let names: Vec<&Value> = shown["starts"].as_array().unwrap().iter().map(|it| &it["name"]).collect();
+    assert_eq!(names, ["observedReadySeconds"], "the log of a replica does not say when it was ready");
+    let server = json!({"engine": "Custom", "lifecycle": "PerRun", "reused": false, "distribution": "RoundRobin", "replicas": [
+        {"url": "u", "command": [], "pid": 1, "started": "2026-01-02T03:04:05Z", "readyMs": 1500}]});
+    let unknown = StartTimes::new(&serde_json::from_value(server).unwrap(), &[]);
+    assert_eq!(
+        unknown,
+        StartTimes { launch_to_ready: Some(1.5), start_to_ready: None },
+        "of an engine that is not known"
+    );
 }
 
 #[test]

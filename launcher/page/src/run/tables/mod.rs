@@ -5,6 +5,7 @@ mod failures;
 mod identity;
 mod latencies;
 mod loadgen;
+mod managed_server;
 mod objectives;
 mod profiling;
 mod server;
@@ -17,6 +18,7 @@ use crate::table::Table;
 
 pub(super) use accuracy::accuracy;
 pub(super) use loadgen::loadgen;
+pub(super) use managed_server::{Place, managed_server};
 pub(super) use objectives::objectives;
 pub(super) use profiling::profiling;
 pub(super) use stages::{overview, steady_words};
@@ -30,6 +32,7 @@ pub(super) fn all(document: &ReportDocument) -> Vec<Table> {
         Some(failures::table(document)),
         server::table(document),
         server::gpus(document),
+        managed_server(document, Place::Below),
         startups::startups_aside(document),
         Some(latencies::sureness(document)),
         Some(stages::steady(document)),

@@ -1,3 +1,4 @@
+mod managed_server;
 mod page;
 mod size;
 mod summary;

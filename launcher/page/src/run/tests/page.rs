@@ -150,6 +150,13 @@ fn hostile(text: &str) -> Value {
         "name": text, "metric": "ttft", "stat": "p99", "stage": text, "bound": "max", "limit": 1.0, "unit": "ms",
         "met": "False", "observed": 2.0, "observedStage": text, "reason": text,
     }]);
+    document["managedServer"] = json!({
+        "engine": "Custom", "lifecycle": "PerRun", "reused": false, "distribution": "RoundRobin",
+        "unknownOptions": [text], "notes": [text],
+        "replicas": [{"url": text, "command": [text], "pid": 7, "started": "2026-11-21T02:08:50Z", "exit": text, "died": true,
+                      "outOfMemory": text, "lastWords": [text, text], "log": text, "logNote": text}],
+        "end": {"killed": [text], "leftBehind": [text], "deletedSharedMemory": [text], "remains": [text]},
+    });
     document["loadgen"] = json!({
         "benchmark": text, "round": text,
         "tests": [{"folder": text, "scenario": "Server", "mode": "PerformanceOnly", "audited": false, "result": text,

@@ -62,6 +62,14 @@ fn largest(stages: u32) -> Value {
     document["selfJudgement"]["remarks"] = texts.clone();
     document["serverMetrics"]["remarks"] = texts;
     document["notices"] = (0..1_000).map(|_| json!({"path": long, "message": long})).collect();
+    let replica = json!({
+        "url": long, "command": [long], "pid": 7, "started": "2026-11-21T02:08:50Z", "exit": long, "died": true,
+        "outOfMemory": long, "lastWords": [long, long], "log": long, "logNote": long,
+    });
+    document["managedServer"] = json!({
+        "engine": "Custom", "lifecycle": "PerRun", "reused": false, "distribution": "RoundRobin",
+        "notes": vec![&long; 1_000], "replicas": vec![replica; 1_000],
+    });
     for name in ["model", "toolCommit"] {
         document[name] = long.clone().into();
     }
@@ -82,6 +90,7 @@ fn the_largest_page_is_within_its_bound() {
 #[test]
 fn a_run_of_ten_full_stages_is_below_a_megabyte() {
     let mut document = largest(10);
+    document.as_object_mut().unwrap().remove("managedServer");
     for texts in ["/selfJudgement/remarks", "/serverMetrics/remarks", "/notices"] {
         *document.pointer_mut(texts).unwrap() = json!([]);
     }

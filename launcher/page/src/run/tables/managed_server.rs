@@ -1,0 +1,77 @@
+//! The server that was started for the run, and what became of it.
+
+use crds::benchmark_run::Harness;
+use report::{
+    json::{ManagedServerDocument, ReplicaDocument, ReportDocument},
+    managed_server::{COLUMNS, STARTED, headline, notes, rows},
+    server_log,
+};
+
+use crate::{
+    table::{Line, Table},
+    text,
+};
+
+/// Where its section stands.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Place {
+    /// Before all figures: it died, and that is what the page is about.
+    First,
+    /// Beside how it started, before the panels: the run measures the start.
+    BesideStart,
+    /// With the tables below the panels.
+    Below,
+}
+
+/// The section, if this is its place.
+pub fn managed_server(document: &ReportDocument, place: Place) -> Option<Table> {
+    let server = document.managed_server.as_ref()?;
+    let died = server.replicas.iter().any(|it| it.died);
+    let its_place = match document.resolved_run.harness {
+        _ if died => Place::First,
+        Harness::Nop => Place::BesideStart,
+        _ => Place::Below,
+    };
+    // A table without rows is shown for its lines.
+    let (lines, remarks) = match server.replicas.is_empty() {
+        true => (notes(server).into_iter().map(|text| Line { text, ..Line::default() }).collect(), Vec::new()),
+        false => (lines(server), notes(server)),
+    };
+    (place == its_place).then(|| {
+        let rows = rows(server).zip(&server.replicas).map(|(mut row, it)| {
+            row[STARTED] = text::second(it.started);
+            row.to_vec()
+        });
+        Table::new("managed-server", "Managed server", headline(server))
+            .texts(COLUMNS.map(text::capitalized).iter().map(String::as_str))
+            .rows(rows)
+            .lines(lines)
+            .remarks(remarks)
+    })
+}
+
+/// The lines of each replica; first those that died, because a list has an end.
+fn lines(server: &ManagedServerDocument) -> Vec<Line> {
+    let mut replicas: Vec<(usize, &ReplicaDocument)> = server.replicas.iter().enumerate().collect();
+    replicas.sort_by_key(|(_, it)| !it.died);
+    replicas.into_iter().flat_map(|(index, it)| lines_of(index, it)).collect()
+}
+
+fn lines_of(index: usize, it: &ReplicaDocument) -> Vec<Line> {
+    let words = Line { text: format!("replica {index}, last words:"), quote: it.last_words.clone(), ..Line::default() };
+    let memory = it.out_of_memory.as_ref();
+    let memory = memory.map(|it| Line { text: format!("replica {index}: {it}"), ..Line::default() });
+    // A path of another form is shown, and leads nowhere.
+    let (file, other) = match &it.log {
+        Some(log) if *log == server_log(index) => (log.clone(), None),
+        other => (String::new(), other.as_ref().map(|it| format!("log: {it}"))),
+    };
+    let after: Vec<String> = other.into_iter().chain(it.log_note.clone()).collect();
+    let after = after.join("; ");
+    let code = it.command.join(" ");
+    let text = if code.is_empty() { format!("replica {index}") } else { format!("replica {index}, command:") };
+    let is_known = !(code.is_empty() && file.is_empty() && after.is_empty());
+    let command = is_known.then(|| Line { text, code, file, after, ..Line::default() });
+    let words = (!it.last_words.is_empty()).then_some(words);
+    words.into_iter().chain(memory).chain(command).collect()
+}

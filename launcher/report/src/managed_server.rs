@@ -1,0 +1,61 @@
+//! The server that was started for a run, as people read it: the rows and sentences of its section, in Markdown and on the page. No
+//! text is escaped here.
+
+use std::time::Duration;
+
+use crds::{benchmark_run::Lifecycle, leftovers::Leftovers, units::Span};
+
+use crate::{json::ManagedServerDocument, text::optional};
+
+/// The columns of [`rows`].
+pub const COLUMNS: [&str; 7] = ["replica", "URL", "process", "started", "launch to ready", "requests", "end"];
+/// The column of the time of the start, which a page shows to the second.
+pub const STARTED: usize = 3;
+/// Before the exit of a replica that ended without being asked to.
+pub(crate) const DIED: &str = "died";
+
+/// Since when it ran, and for how long.
+pub fn headline(server: &ManagedServerDocument) -> &'static str {
+    match (server.reused, &server.end) {
+        _ if server.in_pods && server.lifecycle == Lifecycle::PerRun => {
+            "It ran in a cluster, was started before this load, and is removed after it."
+        }
+        _ if server.in_pods => "It runs in a cluster, and goes on after this run.",
+        (true, _) => "It ran before this run, and runs on.",
+        (false, Some(_)) => "It was started for this run, and ended with it.",
+        (false, None) if server.lifecycle == Lifecycle::PerRun => "It was started for the runs of this series.",
+        (false, None) => "It was started for this run, and runs on.",
+    }
+}
+
+/// A row for each replica.
+pub fn rows(server: &ManagedServerDocument) -> impl Iterator<Item = [String; COLUMNS.len()]> {
+    server.replicas.iter().enumerate().map(|(index, it)| {
+        let ready = it.ready_ms.map(|it| Span(Duration::from_millis(it)).rounded().to_string());
+        let exit = it.exit.clone().unwrap_or_else(|| "runs".to_owned());
+        [
+            index.to_string(),
+            it.url.clone(),
+            it.pid.to_string(),
+            it.started.to_string(),
+            optional(ready, |it| it),
+            optional(it.requests, |it| it.to_string()),
+            if it.died { format!("{DIED}: {exit}") } else { exit },
+        ]
+    })
+}
+
+/// What to know of the server as a whole, and what was left of it.
+pub fn notes(server: &ManagedServerDocument) -> Vec<String> {
+    let options: Vec<String> = server.unknown_options.iter().map(|it| format!("--{it}")).collect();
+    let options = (!options.is_empty())
+        .then(|| format!("options that this release does not know, passed on as they are: {}", options.join(", ")));
+    let left = match server.end.as_ref().map(Leftovers::notes) {
+        None => Vec::new(),
+        Some(notes) if notes.is_empty() => {
+            vec!["after its end no process, port or shared memory of it was left".to_owned()]
+        }
+        Some(notes) => notes,
+    };
+    options.into_iter().chain(server.notes.iter().cloned()).chain(left).collect()
+}
