@@ -279,9 +279,9 @@ fn a_server_that_was_let_go_is_found_and_ended_by_its_state() {
 }
 
 #[test]
-fn a_server_that_was_let_go_and_died_leaves_no_keeper() {
+fn a_replica_that_dies_takes_the_others_of_a_server_that_was_let_go_and_the_keeper_along() {
     let place = Place::new();
-    let order = place.order(&["read line < \"$FIFO\"; exit 4"]);
+    let order = place.order(&["read line < \"$FIFO\"; exit 4", "exec sleep 1000"]);
     let fifo = place.folder.path().join("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let mut order = order;
@@ -292,6 +292,6 @@ fn a_server_that_was_let_go_and_died_leaves_no_keeper() {
     fs::write(&fifo, "go\n").unwrap();
     wait_until("the end of the keeper", || !state.is_kept());
     let ended = state.take_end(&place.state()).unwrap();
-    assert_eq!(ended.replicas[0].exit, Exit::Status(4));
+    assert_eq!([ended.replicas[0].exit, ended.replicas[1].exit], [Exit::Status(4), Exit::Signal(15)]);
     assert_nothing_is_left(&place, &order, &ended);
 }
