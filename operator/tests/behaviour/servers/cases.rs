@@ -276,14 +276,20 @@ fn a_pod_that_is_evicted_deleted_or_replaced_is_a_disruption_and_the_server_star
     assert_eq!(made.status.reason, Reason::Measuring, "a further replica takes nothing away");
 }
 
-#[test]
-fn a_healthy_server_is_kept_for_the_next_attempt() {
-    let mut run = with_ready_server(ONE, Phase::Preparing);
+/// A run whose first attempt was disrupted, and whose server lives.
+fn before_second_attempt(spec: &str) -> (BenchmarkRun, Observed) {
+    let mut run = with_ready_server(spec, Phase::Preparing);
     let status = run.status.as_mut().unwrap();
     status.reason = Reason::Retrying.into();
     (status.attempts[0].end_time, status.attempts[0].reason) = (Some(at(90)), Reason::Disrupted.into());
     let alive = before_launcher(&run, exists(vec![ready("s-a")]));
     let observed = Observed { input: Some(Ok(input(&run, 2))), ..alive };
+    (run, observed)
+}
+
+#[test]
+fn a_healthy_server_is_kept_for_the_next_attempt() {
+    let (run, observed) = before_second_attempt(ONE);
     let made = decide(&run, &observed, 100);
     assert_eq!((made.status.attempts.len(), server(&made).ready_time), (2, Some(at(30))));
     let made = decide(&after(&run, &made), &observed, 101);
@@ -293,12 +299,7 @@ fn a_healthy_server_is_kept_for_the_next_attempt() {
 
 #[test]
 fn another_attempt_at_measuring_a_start_has_a_server_of_its_own() {
-    let mut run = with_ready_server("{harness: nop, target: {server: {engine: Simulator}}}", Phase::Preparing);
-    let status = run.status.as_mut().unwrap();
-    status.reason = Reason::Retrying.into();
-    (status.attempts[0].end_time, status.attempts[0].reason) = (Some(at(90)), Reason::Disrupted.into());
-    let alive = before_launcher(&run, exists(vec![ready("s-a")]));
-    let observed = Observed { input: Some(Ok(input(&run, 2))), ..alive };
+    let (run, observed) = before_second_attempt("{harness: nop, target: {server: {engine: Simulator}}}");
     let made = decide(&run, &observed, 100);
     assert_state(&made, Phase::Preparing, Reason::Retrying, "server chat-2db482-server has started already");
     assert!(made.stop_server.is_some() && made.status.attempts.len() == 1);
