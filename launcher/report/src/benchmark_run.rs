@@ -6,7 +6,9 @@ use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
 use crds::{
     EffectiveSpec,
-    benchmark_run::{BenchmarkRunSpec, GROUP, KIND, KeyRef, MAX_INLINE_PROFILE_BYTES, PATHS_FROM, Profile, VERSION},
+    benchmark_run::{
+        BenchmarkRunSpec, GROUP, KIND, KeyRef, MAX_INLINE_PROFILE_BYTES, PATHS_FROM, Profile, ServerEngine, VERSION,
+    },
     resolve::{ResolvedRun, Settings},
     wording::one_line,
     yaml,
@@ -92,9 +94,9 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     head(&notes) + &to_yaml(&document)
 }
 
-/// Whether the server of a run has no image, which only a cluster needs.
+/// Whether the server of a run lacks the image that it needs in a cluster. The simulated server is in our own image.
 fn needs_image(spec: &BenchmarkRunSpec) -> bool {
-    spec.target.server.as_ref().is_some_and(|it| it.image.is_none())
+    spec.target.server.as_ref().is_some_and(|it| it.image.is_none() && it.engine != ServerEngine::Simulator)
 }
 
 fn head(notes: &[String]) -> String {
@@ -255,7 +257,11 @@ mod tests {
 
     #[test]
     fn a_server_without_an_image_is_not_for_a_cluster() {
-        for (server, is_noted) in [("{engine: VLLM, model: m}", true), ("{engine: VLLM, model: m, image: i}", false)] {
+        for (server, is_noted) in [
+            ("{engine: VLLM, model: m}", true),
+            ("{engine: VLLM, model: m, image: i}", false),
+            ("{engine: Simulator}", false),
+        ] {
             let (text, _) = check("", &format!("target: {{server: {server}}}"), PROFILE);
             assert_eq!(text.contains("# A cluster needs spec.target.server.image"), is_noted, "{text}");
         }

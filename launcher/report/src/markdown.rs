@@ -4,7 +4,7 @@ use std::fmt::{Display, Write as _};
 
 use crds::{
     Outcome,
-    benchmark_run::{self, Enforcement},
+    benchmark_run::{self, Enforcement, ServerEngine},
     resolve::Endpoint,
     wording::{one_line, percent},
 };
@@ -581,8 +581,9 @@ fn repeat(report: &Report<'_>, page: &mut Page) {
     page.heading("To run it again");
     let run = report.run;
     let in_a_cluster = match &run.endpoint {
-        Endpoint::Server(_) => " once spec.target.server has an image",
-        Endpoint::Url(_) | Endpoint::Simulator(_) => "",
+        // The simulated server is in our own image.
+        Endpoint::Server(it) if it.engine != ServerEngine::Simulator => " once spec.target.server has an image",
+        _ => "",
     };
     page.line(format_args!(
         "benchmarkrun.yaml of this folder runs it again, by `benchwright run -f` and by `kubectl apply -f`{in_a_cluster}, with the same workload and schedule."
