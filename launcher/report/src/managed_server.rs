@@ -45,7 +45,7 @@ pub fn rows(server: &ManagedServerDocument) -> impl Iterator<Item = [String; COL
     })
 }
 
-/// What to know of the server as a whole, and what was left of it.
+/// Sentences about the whole server: its unknown options, the notes of the run, and what the server left when it ended.
 pub fn notes(server: &ManagedServerDocument) -> Vec<String> {
     let options: Vec<String> = server.unknown_options.iter().map(|it| format!("--{it}")).collect();
     let options = (!options.is_empty())

@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use clock::Clock;
 use crds::{
     benchmark_run::SimulatorPreset,
+    resolve::DEV_MODE,
     units::{Seed, Span},
 };
 use jiff::tz::TimeZone;
@@ -43,9 +44,6 @@ pub(crate) enum SimError {
     #[error("cannot start an event loop; raise the limit of open files (ulimit -n), or give it more memory")]
     Runtime(#[source] io::Error),
 }
-
-/// The variable by which vLLM has its endpoints for development.
-const DEV_MODE: &str = "VLLM_SERVER_DEV_MODE";
 
 /// The texts of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -37,7 +37,7 @@ impl ReplicaStart {
 
     /// Whether the server is started with its sleep mode.
     pub fn has_sleep_mode(&self) -> bool {
-        self.has_option(OPTION) && !self.has_option(OFF)
+        !matches!(self.sleeps(), Err(SleepFault::NoMode | SleepFault::Off))
     }
 
     /// The same start with the sleep mode of vLLM and its endpoints. What options and environment say of them already stays. An

@@ -276,7 +276,7 @@ async fn output_ends(state: &State, pipes: &[io::PipeReader], output: &mut mpsc:
     let mut before = state.moved();
     while clock::limit(OUTPUT_ENDS, output.recv()).await.is_err() {
         let now = state.moved();
-        // On a busy machine a thread may not have come to read what is there.
+        // On a busy machine the thread that reads a pipe may be late: then the pipe still holds output.
         if now == before && now.0 == now.1 && is_read() {
             return;
         }

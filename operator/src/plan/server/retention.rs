@@ -15,7 +15,8 @@ use crate::plan::{Observed, Plan, Presence, What, decision::seconds_since, finis
 
 /// The next look while a server goes. A watch reports the end of its pods.
 const SERVER_GOES: Duration = Duration::from_secs(60);
-/// How long a removal may take, in seconds, before the status says what is left. After that the time to the next look grows to [`LATER`].
+/// How long a removal may take, in seconds. If it takes longer, the status says what is left, and the time between two looks grows up to
+/// [`LATER`].
 const LATE_SECONDS: u32 = 300;
 /// The start of the failure of a server that is not removed.
 const NOT_REMOVED: &str = "the server is not removed";
