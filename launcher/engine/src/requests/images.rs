@@ -6,13 +6,6 @@
 use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use image::{
-    ExtendedColorType, ImageEncoder as _, ImageError,
-    codecs::{
-        jpeg::JpegEncoder,
-        png::{CompressionType, FilterType, PngEncoder},
-    },
-};
 use rand::{Rng as _, RngExt as _};
 use workload_profiles::workload::{ImageEncoding, ImagePlace, ImageSize, Images, PromptReuse};
 
@@ -127,29 +120,42 @@ fn make(
     let ImageSize { width, height, .. } = *size.or(sizes.last()).ok_or(RequestsError::NoImageSize)?;
     let mut pixels = vec![0; width as usize * height as usize * 3];
     rng.fill_bytes(&mut pixels);
-    let mut file = Vec::with_capacity(pixels.len() + 1_024);
-    let colour = ExtendedColorType::Rgb8;
-    let (media_type, written) = match encoding {
-        ImageEncoding::Png => {
-            // Random pixels cannot be compressed.
-            let encoder = PngEncoder::new_with_quality(&mut file, CompressionType::Uncompressed, FilterType::NoFilter);
-            ("image/png", encoder.write_image(&pixels, width, height, colour))
-        }
-        ImageEncoding::Jpeg => {
-            let encoder = JpegEncoder::new_with_quality(&mut file, JPEG_QUALITY);
-            ("image/jpeg", encoder.write_image(&pixels, width, height, colour))
-        }
+    let failed = |cause: String| RequestsError::Image { width, height, cause };
+    let (media_type, file) = match encoding {
+        ImageEncoding::Png => ("image/png", png_file(&pixels, width, height).map_err(|it| failed(it.to_string()))?),
+        ImageEncoding::Jpeg => ("image/jpeg", jpeg_file(&pixels, width, height).map_err(failed)?),
     };
-    written.map_err(|source: ImageError| RequestsError::Image { width, height, cause: source.to_string() })?;
     Ok(Image { media_type, base64: STANDARD.encode(&file).into() })
+}
+
+/// A PNG file of RGB pixels, stored as they are: random pixels cannot be compressed.
+fn png_file(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, png::EncodingError> {
+    let mut file = Vec::with_capacity(pixels.len() + 1_024);
+    let mut encoder = png::Encoder::new(&mut file, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_compression(png::Compression::NoCompression);
+    encoder.set_filter(png::Filter::NoFilter);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    writer.finish()?;
+    Ok(file)
+}
+
+/// A JPEG file of RGB pixels.
+fn jpeg_file(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, String> {
+    let side = |it: u32| u16::try_from(it).map_err(|_| format!("a side of a JPEG has at most {} pixels", u16::MAX));
+    let mut file = Vec::with_capacity(pixels.len());
+    let encoder = jpeg_encoder::Encoder::new(&mut file, JPEG_QUALITY);
+    let (width, height) = (side(width)?, side(height)?);
+    encoder.encode(pixels, width, height, jpeg_encoder::ColorType::Rgb).map_err(|it| it.to_string())?;
+    Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::{collections::BTreeSet, io::Cursor};
 
     use crds::units::Seed;
-    use image::ImageReader;
     use workload_profiles::workload::LengthDistribution;
 
     use super::*;
@@ -177,6 +183,24 @@ mod tests {
         draft.images
     }
 
+    /// Width and height of a file that a decoder reads to its end.
+    fn decoded(encoding: ImageEncoding, file: &[u8]) -> (usize, usize) {
+        let (pixels, (width, height)) = match encoding {
+            ImageEncoding::Png => {
+                let mut reader = png::Decoder::new(Cursor::new(file)).read_info().unwrap();
+                let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+                let frame = reader.next_frame(&mut pixels).unwrap();
+                (pixels, (frame.width as usize, frame.height as usize))
+            }
+            ImageEncoding::Jpeg => {
+                let mut decoder = zune_jpeg::JpegDecoder::new(Cursor::new(file));
+                (decoder.decode().unwrap(), decoder.dimensions().unwrap())
+            }
+        };
+        assert_eq!(pixels.len(), width * height * 3);
+        (width, height)
+    }
+
     #[test]
     fn images_are_files_of_the_drawn_sizes() {
         for (encoding, media_type) in [(ImageEncoding::Png, "image/png"), (ImageEncoding::Jpeg, "image/jpeg")] {
@@ -184,9 +208,8 @@ mod tests {
             let mut sizes = BTreeSet::new();
             for image in &pool.images {
                 let file = STANDARD.decode(image.base64.as_bytes()).unwrap();
-                let reader = ImageReader::new(std::io::Cursor::new(file)).with_guessed_format().unwrap();
-                assert_eq!((reader.format().unwrap().to_mime_type(), image.media_type), (media_type, media_type));
-                sizes.insert(reader.into_dimensions().unwrap());
+                assert_eq!(image.media_type, media_type);
+                sizes.insert(decoded(encoding, &file));
             }
             assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [(16, 16), (40, 20)]);
         }

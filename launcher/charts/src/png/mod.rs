@@ -1,28 +1,13 @@
 //! A drawing as PNG, with fonts of its own: the same picture on each machine.
 
-use std::{
-    fmt,
-    sync::{Arc, LazyLock},
-};
+mod outlines;
+
+use std::fmt;
 
 use resvg::{
     tiny_skia::{Pixmap, Transform},
-    usvg::{self, Options, Tree, fontdb},
+    usvg::{self, Options, Tree},
 };
-
-/// Parts of Noto Sans, see `assets/fonts/README.md`.
-const FONTS: [&[u8]; 3] = [
-    include_bytes!("assets/fonts/NotoSans-Regular-latin.ttf"),
-    include_bytes!("assets/fonts/NotoSans-Bold-latin.ttf"),
-    include_bytes!("assets/fonts/NotoSansMath-Regular-signs.ttf"),
-];
-
-static DATABASE: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
-    let mut database = fontdb::Database::new();
-    FONTS.iter().for_each(|it| database.load_font_data(it.to_vec()));
-    database.set_sans_serif_family("Noto Sans");
-    Arc::new(database)
-});
 
 /// A picture has at most this number of pixels: 256 MB while it is drawn.
 const MOST_PIXELS: f64 = 64e6;
@@ -59,8 +44,8 @@ impl std::error::Error for PngError {}
 /// The picture of a drawing of `Style::Standalone`. Its size in pixels is that of the drawing times `scale`: 2 for print and for screens
 /// of high density.
 pub fn render(svg: &str, scale: f64) -> Result<Vec<u8>, PngError> {
-    let options = Options { fontdb: DATABASE.clone(), font_family: "Noto Sans".to_owned(), ..Options::default() };
-    let tree = Tree::from_str(svg, &options).map_err(PngError::Svg)?;
+    let svg = outlines::replace_texts(svg).map_err(|error| PngError::Svg(usvg::Error::ParsingFailed(error)))?;
+    let tree = Tree::from_str(&svg, &Options::default()).map_err(PngError::Svg)?;
     let (width, height) = (f64::from(tree.size().width()), f64::from(tree.size().height()));
     let wrong = || PngError::Scale { scale, width, height };
     let pixels = (width * scale).round() * (height * scale).round();
