@@ -1,7 +1,5 @@
 //! The chart holds the CRD of this release.
 
-#![cfg(feature = "kube")]
-
 #[test]
 fn the_chart_holds_the_generated_crd() {
     let held = include_str!("../../charts/benchwright/files/benchmarkruns.yaml");

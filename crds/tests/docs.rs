@@ -1,7 +1,5 @@
 //! docs/benchmarkrun.md names every field of the API, and its example is one that the API takes.
 
-#![cfg(feature = "kube")]
-
 use crds::{BenchmarkRun, BenchmarkRunSpec, EffectiveSpec, Settings};
 use serde_json::Value;
 

@@ -1,6 +1,5 @@
 //! What each release stores is read by this one and written back the same: a folder of `golden/` for each release.
 
-#![cfg(feature = "kube")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{

@@ -1,6 +1,5 @@
 //! What the API server stores of a spec, what of it a user may change after the creation, and which stored values are read.
 
-#![cfg(feature = "kube")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use serde_json::Value;

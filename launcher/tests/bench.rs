@@ -1,14 +1,10 @@
 //! `benchwright bench` of the built binary, small: every part runs, every request is matched, every figure is there.
 
-#![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[allow(dead_code, reason = "what other tests need")]
-mod common;
 
 use std::fs;
 
-use common::{Folder, profile, simulated};
+use crate::common::{Folder, profile, simulated};
 use predicates::prelude::*;
 use serde_json::Value;
 

@@ -12,7 +12,6 @@ mod apis;
 mod archive;
 #[path = "cli/chromium.rs"]
 mod chromium;
-mod common;
 #[path = "cli/compare.rs"]
 mod compare;
 #[path = "cli/dataset.rs"]
@@ -71,8 +70,8 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use crate::common::{Folder, HEAD, at, profile, simulated};
 use assert_cmd::cargo::CommandCargoExt as _;
-use common::{Folder, HEAD, at, profile, simulated};
 use predicates::prelude::*;
 
 #[test]
@@ -263,9 +262,9 @@ fn a_file_that_does_not_exist_is_named() {
 
 #[test]
 fn a_server_that_fails_gives_an_invalid_run_with_its_errors_counted() {
-    let server = common::Sim::start(&["--fail-status", "500", "--fail-ratio", "0.5", "--preset", "instant"]);
+    let server = crate::common::Sim::start(&["--fail-status", "500", "--fail-ratio", "0.5", "--preset", "instant"]);
     let folder = Folder::new();
-    folder.write("run.yaml", &common::at(&server.url, 20, &profile(40, 2)));
+    folder.write("run.yaml", &crate::common::at(&server.url, 20, &profile(40, 2)));
     folder.benchwright(&["run", "-f", "run.yaml", "--gate"]).assert().code(2);
     let report = folder.report();
     assert_eq!((&report["outcome"], &report["reasons"][0]["reason"]), (&"Invalid".into(), &"TooManyErrors".into()));
@@ -278,9 +277,10 @@ fn a_server_that_fails_gives_an_invalid_run_with_its_errors_counted() {
 
 #[test]
 fn a_stream_that_breaks_in_the_middle_is_no_success() {
-    let server = common::Sim::start(&["--break-after-tokens", "3", "--fail-ratio", "0.5", "--preset", "instant"]);
+    let server =
+        crate::common::Sim::start(&["--break-after-tokens", "3", "--fail-ratio", "0.5", "--preset", "instant"]);
     let folder = Folder::new();
-    folder.write("run.yaml", &common::at(&server.url, 20, &profile(40, 2)));
+    folder.write("run.yaml", &crate::common::at(&server.url, 20, &profile(40, 2)));
     folder.benchwright(&["run", "-f", "run.yaml", "--gate"]).assert().code(2);
     let outcomes = folder.report()["figures"]["outcomes"].clone();
     let broken = outcomes["broken_stream"].as_u64().unwrap();

@@ -2,9 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[allow(dead_code, reason = "each file of tests uses a part of it")]
-mod common;
-
 use std::{
     collections::BTreeMap,
     fs,
@@ -16,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use common::{Folder, HEAD, LATE};
+use crate::common::{Folder, HEAD, LATE};
 use serde_json::{Value, json};
 
 const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
@@ -386,7 +383,7 @@ fn a_token_file_is_trimmed_and_not_empty() {
         write!(stream, "HTTP/1.1 401 Unauthorized\r\n{JSON}{{\"error\":\"Unauthorized\"}}").unwrap();
         head
     });
-    folder.write("run.yaml", &common::at(&url, 5, &common::profile(1, 1)));
+    folder.write("run.yaml", &crate::common::at(&url, 5, &crate::common::profile(1, 1)));
     folder.write("empty", " \n");
     folder.write("token", "s3cret\n");
     let run = |file: &str| folder.benchwright(&["run", "-f", "run.yaml", "--token-file", file]).assert().code(10);

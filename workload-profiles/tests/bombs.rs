@@ -1,10 +1,7 @@
 //! Templates and texts that would take endless time or memory: each ends soon, with an error or with a bounded text. The test prints
 //! the CPU time of each, and the memory of the process: `cargo test -p workload-profiles --test bombs -- --nocapture`.
 
-#![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
 
 use std::{collections::BTreeMap, fs};
 
@@ -86,7 +83,7 @@ fn peak_memory() -> u64 {
 
 #[test]
 fn no_template_takes_endless_time_or_memory() {
-    let run = common::run("target: {url: 'http://server:8000', model: m}");
+    let run = crate::common::run("target: {url: 'http://server:8000', model: m}");
     let variables = workload_profiles::variables(&run, &BTreeMap::new()).unwrap();
     // What the process has without a bomb is the test's own.
     let bombs = bombs();

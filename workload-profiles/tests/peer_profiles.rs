@@ -3,8 +3,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::{
     collections::BTreeMap,
     env, fs,
@@ -53,7 +51,7 @@ fn expectations(folder: &Path) -> Vec<Expectation> {
 
 /// Reads a profile as a run of it would. Every name in it that a user has to supply has a value.
 fn prepared(harness: Harness, template: &str) -> Result<Prepared, ProfileError> {
-    let mut run = common::run("{target: {url: 'http://gateway:80', model: facebook/opt-125m}}");
+    let mut run = crate::common::run("{target: {url: 'http://gateway:80', model: facebook/opt-125m}}");
     // A run of nop would need a server that it starts.
     run.harness = harness;
     let mut user: BTreeMap<String, AnyValue> = BTreeMap::new();

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::PostParams;
 use serde_json::json;
 
-use crate::SOON;
+use crate::runs::SOON;
 
 /// A run over six rows whose expected answers no simulator gives, with this least share of right answers in percent.
 fn scored(least: u32) -> anyhow::Result<String> {

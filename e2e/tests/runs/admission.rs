@@ -3,7 +3,7 @@
 use anyhow::Context;
 use e2e::{Cluster, Namespace};
 
-use crate::simulated;
+use crate::runs::simulated;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
@@ -106,7 +106,7 @@ async fn what_is_empty_is_as_if_it_were_left_out() -> anyhow::Result<()> {
         format!("target: {{simulator: {{}}}}\nsuspend: true\nvalidity: {{maxErrorRatio: null}}\nprofile: {profile}");
     namespace.create_run("chat", &spec).await?;
     let phase = Some(crds::status::Phase::Suspended);
-    namespace.wait_for("chat", "phase Suspended", crate::SOON, |it| it.phase == phase).await?;
+    namespace.wait_for("chat", "phase Suspended", crate::runs::SOON, |it| it.phase == phase).await?;
     Ok(())
 }
 
@@ -133,11 +133,11 @@ async fn a_run_is_immutable_but_for_suspend_cancel_and_cleanup() -> anyhow::Resu
         assert!(message.contains("immutable"), "{change}: {message}");
     }
     namespace
-        .wait_for("chat", "phase Suspended", crate::SOON, |it| it.phase == Some(crds::status::Phase::Suspended))
+        .wait_for("chat", "phase Suspended", crate::runs::SOON, |it| it.phase == Some(crds::status::Phase::Suspended))
         .await?;
     namespace.patch_run("chat", "cleanup: {run: {afterSuccessSeconds: 3600}}").await?;
     namespace.patch_run("chat", "suspend: false").await?;
-    let status = namespace.wait_finished("chat", crate::SOON).await?;
+    let status = namespace.wait_finished("chat", crate::runs::SOON).await?;
     assert_eq!(status.outcome, Some(crds::Outcome::Passed), "{status:?}");
     Ok(())
 }

@@ -9,7 +9,7 @@ use k8s_openapi::api::batch::v1::Job;
 use kube::api::DeleteParams;
 use tokio::time::Instant;
 
-use crate::{SOON, against, simulated};
+use crate::runs::{SOON, against, simulated};
 
 const NO_STORAGE: &str = "storage: {none: {}}";
 

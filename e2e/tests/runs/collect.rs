@@ -4,7 +4,7 @@ use anyhow::{Context, ensure};
 use crds::{Outcome, status::Phase};
 use e2e::{Cluster, Namespace};
 
-use crate::{SOON, simulated};
+use crate::runs::{SOON, simulated};
 
 const CLAIM: &str = "storage: {pvc: {claimName: results, size: 1Gi}}";
 

@@ -7,7 +7,7 @@ use crds::{
 };
 use e2e::{Cluster, Namespace};
 
-use crate::{SOON, simulated};
+use crate::runs::{SOON, simulated};
 
 const NO_STORAGE: &str = "storage: {none: {}}";
 

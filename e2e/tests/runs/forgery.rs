@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, api::PostParams};
 use serde_json::{Value, json};
 
-use crate::{SOON, simulated};
+use crate::runs::{SOON, simulated};
 
 const NO_STORAGE: &str = "storage: {none: {}}";
 const FORGED: &str = "forged";

@@ -6,7 +6,7 @@ use e2e::{Cluster, Namespace, tools};
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
-use crate::SOON;
+use crate::runs::SOON;
 
 /// How a tool writes what is in Git.
 const FLUX: &[&str] = &["apply", "--server-side", "--force-conflicts", "--field-manager", "kustomize-controller"];

@@ -14,7 +14,7 @@ use kube::{
 };
 use serde_json::json;
 
-use crate::{
+use crate::runs::{
     SOON, profile,
     targets::{of_gateway_api, set_status},
 };

@@ -4,7 +4,7 @@ use anyhow::Context;
 use crds::{Outcome, status::Phase};
 use e2e::{Cluster, Namespace, PATIENT};
 
-use crate::SOON;
+use crate::runs::SOON;
 
 /// An accuracy test of 100 samples, then a performance test of three seconds, which sends enough queries for early stopping. The
 /// limits of TTFT and TPOT are those of a busy test machine.

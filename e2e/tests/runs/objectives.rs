@@ -7,7 +7,7 @@ use crds::{
 };
 use e2e::{Cluster, Namespace, tools};
 
-use crate::{SOON, simulated};
+use crate::runs::{SOON, simulated};
 
 const CLAIM: &str = "storage: {pvc: {claimName: results, size: 1Gi}}";
 /// One objective that any machine meets, and one that none does.

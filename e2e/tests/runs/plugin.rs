@@ -8,7 +8,7 @@ use k8s_openapi::api::{core::v1::ServiceAccount, rbac::v1::RoleBinding};
 use kube::api::PostParams;
 use serde_json::{Value, json};
 
-use crate::simulated;
+use crate::runs::simulated;
 
 /// A user of the plugin: a folder with a kubeconfig whose token is that of a service account.
 struct User {

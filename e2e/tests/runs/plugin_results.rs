@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use serde_json::json;
 
-use crate::{SOON, simulated};
+use crate::runs::{SOON, simulated};
 
 const CLAIM: &str = "storage: {pvc: {claimName: results, size: 1Gi}}";
 /// The label of the pods through which the plugin copies.

@@ -3,7 +3,7 @@
 use crds::{Outcome, status::Phase};
 use e2e::{Cluster, Namespace};
 
-use crate::SOON;
+use crate::runs::SOON;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]

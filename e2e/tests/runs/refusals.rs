@@ -18,7 +18,7 @@ use kube::{
 };
 use serde_json::json;
 
-use crate::{SOON, simulated};
+use crate::runs::{SOON, simulated};
 
 /// How long a reason may take to be named.
 const NAMED: Duration = Duration::from_secs(60);

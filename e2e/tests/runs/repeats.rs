@@ -4,7 +4,7 @@ use anyhow::Context;
 use crds::{Outcome, status::Phase};
 use e2e::{Cluster, Namespace};
 
-use crate::{SOON, simulated};
+use crate::runs::{SOON, simulated};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]

@@ -14,7 +14,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::{SOON, simulated};
+use crate::runs::{SOON, simulated};
 
 const LEVEL: &str = "restricted";
 

@@ -14,7 +14,7 @@ use kube::api::PostParams;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::{SOON, simulated};
+use crate::runs::{SOON, simulated};
 
 /// Creates the Secret with the credentials of the bucket.
 async fn create_secret(namespace: &Namespace) -> anyhow::Result<()> {

@@ -10,7 +10,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::{SOON, simulated};
+use crate::runs::{SOON, simulated};
 
 /// Applies a schedule as a tool does that has it in Git.
 fn apply(namespace: &Namespace, name: &str, more: &Value, run: &Value) -> anyhow::Result<()> {

@@ -12,7 +12,7 @@ use kube::{
 };
 use serde_json::json;
 
-use crate::{SOON, against};
+use crate::runs::{SOON, against};
 
 const CANARY: &str = "canary-7f3a9c52e1d84b06";
 /// `canary-7f3a9c52e1d84b06` in base64, without the last letters, which depend on what follows.

@@ -5,7 +5,7 @@ use crds::{BenchmarkRunStatus, Outcome};
 use e2e::{Cluster, Namespace, PATIENT};
 use serde_json::Value;
 
-use crate::{SOON, against};
+use crate::runs::{SOON, against};
 
 const CLAIM: &str = "storage: {pvc: {claimName: results, size: 1Gi}}";
 /// A simulated server that writes the log of a start which takes some seconds.

@@ -12,7 +12,7 @@ use kube::{
     api::{DeleteParams, ListParams, PropagationPolicy},
 };
 
-use crate::{SOON, against};
+use crate::runs::{SOON, against};
 
 const NO_STORAGE: &str = "storage: {none: {}}";
 const CLAIM: &str = "storage: {pvc: {claimName: results, size: 1Gi}}";
@@ -166,7 +166,7 @@ async fn an_image_of_a_server_that_does_not_exist_is_named() -> anyhow::Result<(
     let namespace = Namespace::new(&Cluster::with_operator().await?, "server-image").await?;
     let target = "{server: {engine: Custom, image: 'localhost/not-there:1'}}";
     let more = format!("{NO_STORAGE}\nexecution: {{retry: {{limit: 0}}, deadlines: {{startSeconds: 10}}}}");
-    let profile = serde_json::to_string(&crate::profile(1.0, 1))?;
+    let profile = serde_json::to_string(&crate::runs::profile(1.0, 1))?;
     let spec = format!("target: {target}\nprofile: {{inline: {profile}}}\n{more}\n");
     namespace.create_run("chat", &spec).await?;
     namespace.wait_for("chat", "reason ImagePull", SOON, |it| it.reason == "ImagePull").await?;
@@ -180,7 +180,7 @@ async fn an_image_of_a_server_that_does_not_exist_is_named() -> anyhow::Result<(
 #[ignore = "needs a cluster: make e2e"]
 async fn a_server_that_never_answers_and_one_that_no_node_takes_end_in_time() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "server-never").await?;
-    let profile = serde_json::to_string(&crate::profile(1.0, 1))?;
+    let profile = serde_json::to_string(&crate::runs::profile(1.0, 1))?;
     let spec = |server: &str| {
         format!(
             "target: {{server: {{{server}}}, readiness: {{timeoutSeconds: 10}}}}\nprofile: {{inline: {profile}}}\n{NO_STORAGE}\n\

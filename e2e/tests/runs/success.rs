@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim};
 use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 
-use crate::{SOON, simulated};
+use crate::runs::{SOON, simulated};
 
 const CLAIM: &str = "storage: {pvc: {claimName: results, size: 1Gi}}";
 

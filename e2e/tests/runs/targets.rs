@@ -19,7 +19,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::SOON;
+use crate::runs::SOON;
 
 /// How often the simulator is asked for the number of its requests.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -152,7 +152,7 @@ pub async fn set_status(api: &Api<DynamicObject>, name: &str, status: Value) -> 
 #[ignore = "needs a cluster: make e2e"]
 async fn a_gateway_is_read_and_its_route_leads_to_the_model_servers() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "gateway").await?;
-    crate::llm_d::start(&namespace).await?;
+    crate::runs::llm_d::start(&namespace).await?;
     namespace.create_run("chat", &one_at_a_time("gatewayRef: {name: gateway}", 20)?).await?;
     let waits = |it: &crds::BenchmarkRunStatus| it.phase == Some(Phase::Pending) && it.reason == "TargetNotFound";
     namespace.wait_for("chat", "that it waits for the Gateway", SOON, waits).await?;

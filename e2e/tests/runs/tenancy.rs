@@ -11,7 +11,7 @@ use k8s_openapi::api::{
 use kube::{ResourceExt as _, api::PostParams};
 use serde_json::{Value, json};
 
-use crate::SOON;
+use crate::runs::SOON;
 
 /// May create BenchmarkRuns and nothing else.
 const RUNNER: &str = "runner";
@@ -163,7 +163,7 @@ async fn a_launcher_does_not_join_the_service_that_its_labels_name() -> anyhow::
 async fn a_network_policy_of_somebody_else_ends_the_run() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "foreign-policy").await?;
     let spec = |suspend: bool| format!("suspend: {suspend}");
-    let run = crate::simulated(5.0, 2, &format!("storage: {{none: {{}}}}\n{}", spec(true)));
+    let run = crate::runs::simulated(5.0, 2, &format!("storage: {{none: {{}}}}\n{}", spec(true)));
     namespace.create_run("chat", &run).await?;
     let uid = namespace.api::<BenchmarkRun>().get("chat").await?.uid().context("a stored run has a UID")?;
     let identity =
@@ -202,7 +202,7 @@ async fn a_claim_of_somebody_else_keeps_the_group_of_its_files() -> anyhow::Resu
     let label = json!({"metadata": {"labels": {"benchwright.dev/results": "true"}}});
     let claims = namespace.api::<PersistentVolumeClaim>();
     claims.patch("database", &kube::api::PatchParams::default(), &kube::api::Patch::Merge(label)).await?;
-    namespace.create_run("allowed", &crate::simulated(5.0, 2, "storage: {pvc: {claimName: database}}")).await?;
+    namespace.create_run("allowed", &crate::runs::simulated(5.0, 2, "storage: {pvc: {claimName: database}}")).await?;
     let status = namespace.wait_finished("allowed", SOON).await?;
     assert_eq!(status.phase, Some(Phase::Succeeded), "{status:?}");
     Ok(())

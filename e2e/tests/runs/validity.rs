@@ -4,7 +4,7 @@ use anyhow::Context;
 use crds::{BenchmarkRunStatus, Outcome, status::Phase};
 use e2e::{Cluster, ModelServer, Namespace, tools};
 
-use crate::{SOON, profile};
+use crate::runs::{SOON, profile};
 
 /// Runs a spec without rules of its own, and returns the status and the message of its end.
 async fn ended(namespace: &Namespace, spec: &str) -> anyhow::Result<(BenchmarkRunStatus, String)> {

@@ -2,8 +2,6 @@
 
 use charts::{Figure, Scale, Series, Shape, Size, Style, Tone, csv, html, svg};
 
-mod samples;
-
 /// One element on each line, so that a difference of two drawings can be read.
 fn readable(drawing: &str) -> String {
     drawing.replace("><", ">\n<")
@@ -16,14 +14,14 @@ fn check(name: &str, figure: &Figure) {
 
 #[test]
 fn each_shape_is_drawn_as_before() {
-    for figure in samples::all() {
+    for figure in crate::samples::all() {
         check(&figure.id, &figure);
     }
 }
 
 #[test]
 fn the_data_of_each_shape_are_written_as_before() {
-    for figure in samples::all() {
+    for figure in crate::samples::all() {
         let text = csv::write(&figure);
         let mut lines: Vec<&str> = text.lines().take(4).collect();
         let count = format!("... {} lines", text.lines().count());
@@ -34,12 +32,12 @@ fn the_data_of_each_shape_are_written_as_before() {
 
 #[test]
 fn a_figure_in_a_page_is_written_as_before() {
-    insta::assert_snapshot!("page", readable(&html::figure(&samples::empty(), Size::default())));
+    insta::assert_snapshot!("page", readable(&html::figure(&crate::samples::empty(), Size::default())));
 }
 
 #[test]
 fn a_drawing_has_a_title_and_a_description_in_words() {
-    let drawing = svg::draw(&samples::lines(), Size::default(), Style::Inline);
+    let drawing = svg::draw(&crate::samples::lines(), Size::default(), Style::Inline);
     assert!(drawing.contains(r#"role="img" aria-labelledby="ttft-over-time-title""#), "{drawing}");
     assert!(drawing.contains(r#"<title id="ttft-over-time-title">TTFT over time</title>"#), "{drawing}");
     assert!(drawing.contains("p50: 58 values from"), "{drawing}");
@@ -48,7 +46,7 @@ fn a_drawing_has_a_title_and_a_description_in_words() {
 
 #[test]
 fn a_drawing_in_a_page_takes_every_colour_from_the_page() {
-    for figure in samples::all() {
+    for figure in crate::samples::all() {
         let drawing = svg::draw(&figure, Size::default(), Style::Inline);
         assert!(!drawing.contains("\"#"), "{}: {drawing}", figure.id);
         assert!(!drawing.contains("style="), "{}: {drawing}", figure.id);
@@ -57,22 +55,22 @@ fn a_drawing_in_a_page_takes_every_colour_from_the_page() {
 
 #[test]
 fn failures_differ_by_more_than_colour() {
-    let drawing = svg::draw(&samples::bars(), Size::default(), Style::Standalone);
+    let drawing = svg::draw(&crate::samples::bars(), Size::default(), Style::Standalone);
     assert!(drawing.contains(r#"fill="url(#outcomes-stripes)""#), "{drawing}");
-    let drawing = svg::draw(&samples::requests(), Size::default(), Style::Standalone);
+    let drawing = svg::draw(&crate::samples::requests(), Size::default(), Style::Standalone);
     assert!(drawing.contains(r#"fill="url(#requests-stripes)""#), "{drawing}");
 }
 
 #[test]
 fn series_with_one_name_have_one_entry_and_one_key() {
-    let page = html::figure(&samples::distribution(), Size::default());
+    let page = html::figure(&crate::samples::distribution(), Size::default());
     assert_eq!(page.matches("<button type=\"button\" aria-pressed").count(), 3, "{page}");
     assert_eq!(page.matches("<g data-key=\"0\">").count(), 2, "the band and the line of ITL: {page}");
 }
 
 #[test]
 fn a_mark_far_beyond_the_data_does_not_flatten_them() {
-    let mut figure = samples::lines();
+    let mut figure = crate::samples::lines();
     figure.marks[0].at = charts::MarkAt::Y(60_000.0);
     let drawing = svg::draw(&figure, Size::default(), Style::Standalone);
     assert!(drawing.contains("objective p99 ≤ 800 ms: 60 s ↑"), "{drawing}");
@@ -85,7 +83,7 @@ fn a_series_of_a_million_points_is_drawn_with_its_least_and_greatest_value() {
         let y = if it == 333_333 { 900.0 } else { 10.0 + f64::from(it % 7) };
         charts::Place { x: f64::from(it), y: Some(y) }
     });
-    let mut figure = samples::lines();
+    let mut figure = crate::samples::lines();
     figure.series = vec![Series { name: "p50".into(), tone: Tone::Median, shape: Shape::Line(places.collect()) }];
     figure.y.scale = Scale::Linear;
     (figure.shades, figure.marks) = (Vec::new(), Vec::new());
@@ -102,7 +100,7 @@ fn a_series_of_a_million_points_is_drawn_with_its_least_and_greatest_value() {
 
 #[test]
 fn the_name_of_an_objective_comes_before_the_names_of_points() {
-    let mut figure = samples::points();
+    let mut figure = crate::samples::points();
     // Through the middle of the points, whose names take most of the room.
     figure.marks.push(charts::Mark { at: charts::MarkAt::Y(680.0), label: "objective".into() });
     let drawing = svg::draw(&figure, Size { width: 240.0, height: 160.0 }, Style::Standalone);
@@ -111,7 +109,7 @@ fn the_name_of_an_objective_comes_before_the_names_of_points() {
 
 #[test]
 fn a_value_between_two_gaps_is_a_dot() {
-    let mut figure = samples::lines();
+    let mut figure = crate::samples::lines();
     let places = [Some(1.0), None, Some(300.0), None, Some(1.0)];
     let places = places.iter().enumerate().map(|(x, y)| charts::Place { x: x as f64, y: *y }).collect();
     figure.series = vec![Series { name: "p50".into(), tone: Tone::Median, shape: Shape::Line(places) }];

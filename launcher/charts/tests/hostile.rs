@@ -2,8 +2,6 @@
 
 use charts::{Figure, Mark, MarkAt, Shade, Shape, Size, Style, Tone, csv, html, svg};
 
-mod samples;
-
 const HOSTILE: &str = "</script><script>alert(1)</script><!-- \" ' & ]]> \u{0}\u{8}\u{1b}\u{202e}\u{fffe}\n=1+1";
 
 /// A figure of each shape in which every text is hostile.
@@ -35,7 +33,7 @@ fn forbidden(it: char) -> bool {
 
 #[test]
 fn no_text_leaves_its_place_in_a_drawing() {
-    for figure in samples::all().into_iter().map(hostile) {
+    for figure in crate::samples::all().into_iter().map(hostile) {
         for style in [Style::Standalone, Style::Inline] {
             let drawing = svg::draw(&figure, Size::default(), style);
             assert!(!drawing.contains("<script") && !drawing.contains("<!--"), "{drawing}");
@@ -47,7 +45,7 @@ fn no_text_leaves_its_place_in_a_drawing() {
 
 #[test]
 fn no_text_ends_the_data_of_a_page() {
-    for figure in samples::all().into_iter().map(hostile) {
+    for figure in crate::samples::all().into_iter().map(hostile) {
         let page = html::figure(&figure, Size::default());
         let (_, data) = page.split_once(r#"<script type="application/json">"#).expect("a page has data");
         let (data, after) = data.split_once("</script>").expect("the data have an end");
@@ -59,7 +57,7 @@ fn no_text_ends_the_data_of_a_page() {
 
 #[test]
 fn a_spreadsheet_takes_no_text_for_a_formula_and_each_number_for_a_number() {
-    let mut figure = samples::points();
+    let mut figure = crate::samples::points();
     figure.series.truncate(1);
     figure.series[0].name = "=HYPERLINK(\"x\")".into();
     let Shape::Points { points, .. } = &mut figure.series[0].shape else { panic!("the sample has points") };

@@ -1,13 +1,10 @@
 //! Drawings as PNG.
-#![cfg(feature = "png")]
 
 use charts::{
     Size, Style,
     png::{self, PngError},
     svg,
 };
-
-mod samples;
 
 /// Width and height of a PNG: the two numbers behind the name of its first part, `IHDR`.
 fn size(picture: &[u8]) -> (u32, u32) {
@@ -17,7 +14,7 @@ fn size(picture: &[u8]) -> (u32, u32) {
 
 #[test]
 fn each_shape_becomes_a_picture_of_the_size_asked_for() {
-    for figure in samples::all() {
+    for figure in crate::samples::all() {
         let drawing = svg::draw(&figure, Size { width: 640.0, height: 400.0 }, Style::Standalone);
         let picture = png::render(&drawing, 1.5).expect("a drawing becomes a picture");
         assert_eq!(&picture[1..4], b"PNG");
@@ -31,7 +28,7 @@ fn each_shape_becomes_a_picture_of_the_size_asked_for() {
 
 #[test]
 fn the_texts_are_in_the_picture() {
-    let with = svg::draw(&samples::lines(), Size::default(), Style::Standalone);
+    let with = svg::draw(&crate::samples::lines(), Size::default(), Style::Standalone);
     let without =
         with.split("<text").map(|it| it.split_once("</text>").map_or(it, |(_, after)| after)).collect::<String>();
     let (with, without) = (png::render(&with, 1.0), png::render(&without, 1.0));
@@ -41,7 +38,7 @@ fn the_texts_are_in_the_picture() {
 
 #[test]
 fn a_scale_without_a_picture_is_refused() {
-    let drawing = svg::draw(&samples::empty(), Size::default(), Style::Standalone);
+    let drawing = svg::draw(&crate::samples::empty(), Size::default(), Style::Standalone);
     for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9, 1e-9] {
         let refused = png::render(&drawing, scale);
         assert!(matches!(refused, Err(PngError::Scale { .. })), "{scale}: {refused:?}");

@@ -1,9 +1,6 @@
 //! Servers as real processes: how each kind of death is seen, and that nothing is left.
 
-#![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
 
 use std::{
     env, fs,
@@ -12,7 +9,7 @@ use std::{
     sync::mpsc::{self, Receiver},
 };
 
-use common::{SOON, wait_until};
+use crate::common::{SOON, wait_until};
 use managed_server::{Ended, Exit, Exited, Order, ReplicaOrder, Server, StartError, choose, state, sweep};
 use tempfile::TempDir;
 

@@ -1,9 +1,6 @@
 //! The wrapper around real processes: how it ends, what it passes on, and what it answers meanwhile.
 
-#![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
 
 use std::{
     env, fs,
@@ -21,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use common::{SOON, wait_until};
+use crate::common::{SOON, wait_until};
 use managed_server::{choose, wrapper::WrappedStart};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};

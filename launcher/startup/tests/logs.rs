@@ -2,9 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{bytes, names, read, reference};
+use crate::common::{bytes, names, read, reference};
 use serde_json::{Value, json};
 use startup::{Figure, Outcome, Server, SleepWakeKind, Startup, StepName, read_bytes, result};
 

@@ -2,11 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::{collections::BTreeMap, env, fmt::Write as _, fs};
 
-use common::{folder, names, read};
+use crate::common::{folder, names, read};
 use serde_json::Value;
 use startup::{Figure, StepName, TEXTS};
 
@@ -178,7 +176,7 @@ fn texts_of_real_logs_are_in_them() {
     let logs: Vec<String> = names()
         .iter()
         .filter(|it| it.starts_with("vllm-"))
-        .map(|it| String::from_utf8_lossy(&common::bytes(it)).into_owned())
+        .map(|it| String::from_utf8_lossy(&crate::common::bytes(it)).into_owned())
         .collect();
     for row in TEXTS.iter().filter(|it| it.engine == startup::Engine::Vllm) {
         let is_there = logs.iter().any(|it| it.contains(row.text));

@@ -1,6 +1,6 @@
 //! Which server was measured and what it cost, in the report of a run.
 
-use super::common::{Folder, Sim, at, profile, simulated};
+use crate::common::{Folder, Sim, at, profile, simulated};
 
 #[test]
 fn a_report_tells_the_server_and_what_follows_from_the_hardware() {

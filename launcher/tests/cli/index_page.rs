@@ -4,7 +4,10 @@ use std::{fs, path::Path};
 
 use serde_json::json;
 
-use crate::{chromium::Browser, common::Folder, pages::screenshot};
+use crate::{
+    cli::{chromium::Browser, pages::screenshot},
+    common::Folder,
+};
 
 /// A report with what the page shows of it.
 fn report(root: &Path, folder: &str, name: &str, day: u32, ttft: f64) {

@@ -7,7 +7,7 @@ use std::{
     process::Stdio,
 };
 
-use super::common::{Folder, profile, simulated};
+use crate::common::{Folder, profile, simulated};
 
 fn get(port: u16, path: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();

@@ -8,9 +8,9 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{
+use crate::{
+    cli::prompts::Recorder,
     common::{Folder, at, simulated},
-    prompts::Recorder,
 };
 
 fn fixture(name: &str) -> PathBuf {

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use crate::{
-    chromium::Browser,
+    cli::chromium::Browser,
     common::{Folder, simulated},
 };
 

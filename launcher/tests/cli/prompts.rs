@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use super::common::{Folder, Sim, at};
+use crate::common::{Folder, Sim, at};
 
 const MODELS: &str = r#"{"object":"list","data":[{"id":"m","object":"model"}]}"#;
 const ANSWER: &str =

@@ -4,9 +4,9 @@ use std::fs;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{
+use crate::{
+    cli::prompts::Recorder,
     common::{Folder, at, simulated},
-    prompts::Recorder,
 };
 
 /// Two stages, a recorded trace and drawn lengths among them.

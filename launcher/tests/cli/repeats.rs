@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, io::Read as _, path::PathBuf, process::Stdi
 use predicates::prelude::*;
 use serde_json::Value;
 
-use super::common::{Folder, at, profile, simulated};
+use crate::common::{Folder, at, profile, simulated};
 
 /// The only series among the results.
 fn series(folder: &Folder) -> PathBuf {

@@ -1,5 +1,7 @@
 //! A folder of a test's own, the binary in it, and a simulator process beside it.
 
+#![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
+
 use std::{
     fs,
     io::{BufRead as _, BufReader},

@@ -16,7 +16,7 @@ use rustix::{
 
 use crate::{
     common::{Folder, HEAD, at, profile, simulated},
-    ended, until,
+    faults::{ended, until},
 };
 
 /// Each use of a file; `@` stands for it.

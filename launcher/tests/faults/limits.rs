@@ -2,7 +2,7 @@
 
 use crate::{
     common::{Folder, profile, simulated},
-    ended, until,
+    faults::{ended, until},
 };
 
 fn check(limit: &str, arguments: &[&str], statuses: &[i32], words: &str) {

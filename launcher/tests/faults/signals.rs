@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
     common::{Folder, profile, simulated},
-    ended, until,
+    faults::{ended, until},
 };
 
 fn send(child: &Child, signal: Signal) {

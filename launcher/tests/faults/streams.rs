@@ -4,7 +4,7 @@ use std::{io, process::Stdio};
 
 use crate::{
     common::{Folder, profile, simulated},
-    ended,
+    faults::ended,
 };
 
 /// Commands that end by themselves, and their exit status.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::mutate::Mutation;
+use crate::messages::mutate::Mutation;
 
 /// What a message lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

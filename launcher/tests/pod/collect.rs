@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Output};
 
 use crds::{LauncherReason, Met, Outcome};
 
-use crate::fixture::{Pod, Server};
+use crate::pod::fixture::{Pod, Server};
 
 /// A claim with the folder of a run, the name of this folder, and the server that it had.
 fn measured(change: impl FnOnce(&mut crds::ResolvedRun)) -> (Pod, String, Server) {

@@ -13,7 +13,7 @@ use std::{
 use crds::{LauncherReason, Outcome};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::fixture::{Pod, Server};
+use crate::pod::fixture::{Pod, Server};
 
 /// A launcher that waits, and the port of its status.
 struct Waiting {

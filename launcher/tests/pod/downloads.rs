@@ -10,7 +10,7 @@ use rustls::{
 };
 use sha2::{Digest as _, Sha256};
 
-use crate::{
+use crate::pod::{
     fixture::{Pod, Server, blocked_as_in_a_cluster},
     leaks::{CANARY, assert_message_without_words},
 };

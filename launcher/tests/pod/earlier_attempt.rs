@@ -7,7 +7,7 @@ use std::{
 
 use crds::Outcome;
 
-use crate::fixture::{Pod, Server};
+use crate::pod::fixture::{Pod, Server};
 
 /// What happens to the claim between two attempts.
 type Change<'a> = &'a dyn Fn(&Pod);

@@ -5,7 +5,7 @@ use crds::{
     resolve::{Egress, Endpoint, MetricsEndpoint},
 };
 
-use crate::fixture::{Pod, Server, blocked_as_in_a_cluster, healthy};
+use crate::pod::fixture::{Pod, Server, blocked_as_in_a_cluster, healthy};
 
 /// Runs a pod that has to refuse its input: exit code, reason and message, and no connection to the server.
 fn assert_refused(pod: &Pod, server: &Server, parts: &[&str]) {

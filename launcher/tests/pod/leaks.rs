@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use crate::fixture::{Pod, Server, healthy, json_answer};
+use crate::pod::fixture::{Pod, Server, healthy, json_answer};
 
 /// The beginning of the field.
 const READINESS: &str = "readiness: {";

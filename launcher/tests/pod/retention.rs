@@ -7,7 +7,7 @@ use std::{
 
 use crds::{Outcome, benchmark_run::FolderRetention};
 
-use crate::fixture::{Pod, Server};
+use crate::pod::fixture::{Pod, Server};
 
 const DAY: Duration = Duration::from_secs(86_400);
 

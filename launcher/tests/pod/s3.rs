@@ -15,7 +15,7 @@ use crds::{
     units::Span,
 };
 
-use crate::fixture::{Pod, Server, blocked_as_in_a_cluster, files, json_answer};
+use crate::pod::fixture::{Pod, Server, blocked_as_in_a_cluster, files, json_answer};
 
 const BUCKET: &str = "bench";
 const ACCESS_KEY: &str = "the-access-key";

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Stdio};
 
-use crate::fixture::{Pod, Server, files};
+use crate::pod::fixture::{Pod, Server, files};
 
 const TOKEN: &str = "c4n4ry-bearer-t0ken";
 const AUTHORITY: &str = "c4n4ry-auth0rity";
@@ -51,7 +51,7 @@ fn a_token_that_a_server_repeats_is_not_in_the_termination_message() {
     let pod = Pod::new();
     let echoes = Server::start(|_, head| {
         let token = head.lines().find(|it| it.to_lowercase().starts_with("authorization")).unwrap_or_default();
-        crate::fixture::json_answer("401 Unauthorized", &format!(r#"{{"error":"{token}"}}"#))
+        crate::pod::fixture::json_answer("401 Unauthorized", &format!(r#"{{"error":"{token}"}}"#))
     });
     pod.mount_url(&echoes.url(), |run| run.token_file = Some(pod.path("token")));
     fs::write(pod.path("token"), TOKEN).unwrap();

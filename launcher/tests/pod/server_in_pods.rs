@@ -14,7 +14,7 @@ use crds::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::fixture::Pod;
+use crate::pod::fixture::Pod;
 
 /// The log of a real start, which takes 70 seconds.
 const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/startup/tests/logs/vllm-0.32.0-cold-compile-info.log");

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use crate::fixture::{Pod, files};
+use crate::pod::fixture::{Pod, files};
 
 const UID: u32 = 1_000_680_000;
 

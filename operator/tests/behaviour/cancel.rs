@@ -3,7 +3,7 @@
 use crds::{Outcome, Reason, status::Phase};
 use operator::plan::{Ended, Observed, PodState, Presence, Stop};
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 fn cancelled(attempt_ended: Option<Reason>) -> Want<'static> {
     Want {

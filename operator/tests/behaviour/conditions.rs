@@ -9,7 +9,7 @@ use crds::{
 };
 use operator::plan::{InputError, Observed, PodState, status::MAX_STATUS_BYTES};
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 const ALL: [&str; 5] = ["Ready", "Reconciling", "Stalled", "Finished", "Succeeded"];
 

@@ -3,7 +3,7 @@
 use crds::{LauncherReason, Outcome, Reason, status::ConditionStatus, status::Phase};
 use operator::plan::config_map;
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 const DEBUG: &str = "{target: {simulator: {}}, launcher: {debug: true}}";
 
@@ -24,7 +24,7 @@ fn the_launcher_learns_of_it_from_its_input() {
     let data = config_map::build(&debug, &input.run, &input.profile).data.unwrap();
     assert!(data["run.yaml"].contains("debug: true\n"), "{}", data["run.yaml"]);
     let other = run(SIMULATOR);
-    let input = crate::fixture::input(&other, 1);
+    let input = crate::behaviour::fixture::input(&other, 1);
     let data = config_map::build(&other, &input.run, &input.profile).data.unwrap();
     assert!(!data["run.yaml"].contains("debug"), "{}", data["run.yaml"]);
 }

@@ -6,7 +6,7 @@ use crds::{
 };
 use operator::plan::{Ended, Observed, OwnJob, PodState, Stop, status};
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 #[test]
 fn an_envelope_decides_the_outcome() {

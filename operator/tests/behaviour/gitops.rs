@@ -16,7 +16,7 @@ use operator::{
 };
 use serde_json::{Value, json};
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 const RUNS: &str = "../e2e/tests/gitops/runs.jsonl";
 const OBJECTIVES: &str = "objectives: [{name: a, metric: ttft, stat: p99, max: 500ms}]";

@@ -4,7 +4,7 @@ use crds::{Outcome, Reason, status::Phase};
 use operator::{ended_pods, plan::Ended};
 use serde_json::json;
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 fn cancelled() -> Ended {
     said(&envelope(Outcome::Cancelled, "Cancelled"))

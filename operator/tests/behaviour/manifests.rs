@@ -3,7 +3,7 @@
 use crds::{Settings, resolve::PodSecurity, status::Phase};
 use operator::plan::{Child, Turn, plan};
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 const EVERYTHING: &str = "
 target:

@@ -14,7 +14,7 @@ use operator::plan::{
     plan,
 };
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 const OF_SERVICE: &str = "{target: {serviceRef: {name: model, port: 80}}}";
 const SELECTED: &str = "{selector: {app: vllm}, clusterIP: 10.96.0.7, ports: [{port: 443, targetPort: 8443}, {port: 80, targetPort: 8000}]}";

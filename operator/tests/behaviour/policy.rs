@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Service;
 use operator::plan::policy::{Pattern, Policy, Violation, check, joined_services};
 use workload_profiles::Workload;
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 const PROFILE: &str = "
 load: {type: constant, stages: [{rate: 50, duration: 10}]}

@@ -4,7 +4,7 @@ use crds::{BenchmarkRun, Outcome, Reason, status::ConditionStatus, status::Phase
 use k8s_openapi::api::batch::v1::Job;
 use operator::plan::{Child, JobState, Observed, Plan, PodState, QueueState, Stop, Unread, What};
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 const QUEUED: &str = "{target: {simulator: {}}, queueName: load}";
 

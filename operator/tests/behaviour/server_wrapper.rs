@@ -12,7 +12,7 @@ use operator::plan::{
     server::ServerState,
 };
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 const VLLM: &str =
     "engine: VLLM, image: i, model: m, resources: {requests: {cpu: '8'}, limits: {memory: 64Gi, nvidia.com/gpu: 2}}";

@@ -4,7 +4,7 @@ use crds::{EffectiveSpec, Outcome, Reason, Settings, status::Phase};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use operator::plan::{ClaimState, InputError, Observed, PodState, Presence, Refused, Stop, Turn, plan, pvc};
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 #[test]
 fn a_new_run_first_says_what_it_intends() {

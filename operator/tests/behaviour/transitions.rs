@@ -8,7 +8,7 @@ use operator::plan::{
     Ended, InputError, JobState, Observed, Plan, PodState, Presence, Refused, Turn, Unread, What, current_attempt, plan,
 };
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 /// Makes an enum and the list of its variants, so that none is left out.
 macro_rules! events {

@@ -7,7 +7,7 @@ use operator::plan::{
     Ended, InputError, Observed, PlannedEvent, PodState, Presence, Refused, Turn, finished::FINISHED, plan,
 };
 
-use crate::{fixture::*, servers};
+use crate::behaviour::{fixture::*, servers};
 
 /// Whether a run can end Failed for this reason. Without a wildcard, so that a new reason is sorted in.
 fn fails_a_run(reason: Reason) -> bool {

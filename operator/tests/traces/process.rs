@@ -25,7 +25,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::collector::{Collector, attribute};
+use crate::traces::collector::{Collector, attribute};
 
 /// Far more than any step takes; nothing is measured against it.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,5 +1,7 @@
 //! The run that the templates of the tests are rendered for.
 
+#![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
+
 use crds::{
     ResolvedRun,
     benchmark_run::BenchmarkRunSpec,

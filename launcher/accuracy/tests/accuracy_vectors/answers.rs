@@ -9,7 +9,7 @@ use accuracy::{
 };
 use serde_json::Value;
 
-use crate::{json_of, list, say, string};
+use crate::accuracy_vectors::{json_of, list, say, string};
 
 /// Compares each case of a list.
 fn compare(name: &str, check: impl Fn(&Value)) {

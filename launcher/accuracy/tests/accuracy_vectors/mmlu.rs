@@ -6,7 +6,7 @@ use accuracy::mmlu::{
 };
 use serde_json::Value;
 
-use crate::{json_of, list, say, string};
+use crate::accuracy_vectors::{json_of, list, say, string};
 
 #[test]
 fn subjects_have_their_domains() {

@@ -19,7 +19,7 @@ use python_data::{Cell, pickle::Pickle};
 use serde_json::Value;
 use tokenizer::{Tokenizer, TokenizerConfig};
 
-use crate::{bytes_of, folder, json_of, list, punkt_for, say, string, text_of};
+use crate::accuracy_vectors::{bytes_of, folder, json_of, list, punkt_for, say, string, text_of};
 
 /// A tokenizer of the vectors, with whether its texts are cleaned up.
 pub(crate) struct Decoder {

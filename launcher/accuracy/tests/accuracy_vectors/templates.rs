@@ -3,7 +3,7 @@
 use chat_template::{Chat, ChatTemplate, ChatTemplateError};
 use serde_json::{Map, Value};
 
-use crate::{json_of, list, runs::Decoder, runs::ids_of, say, string};
+use crate::accuracy_vectors::{json_of, list, runs::Decoder, runs::ids_of, say, string};
 
 #[test]
 fn chats_are_rendered_as_by_transformers() {

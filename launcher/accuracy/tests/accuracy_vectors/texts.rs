@@ -7,7 +7,7 @@ use accuracy::{
 };
 use serde_json::Value;
 
-use crate::{json_of, list, punkt_for, say, string, strings, text_of};
+use crate::accuracy_vectors::{json_of, list, punkt_for, say, string, strings, text_of};
 
 #[test]
 fn stems_are_those_of_nltk() {

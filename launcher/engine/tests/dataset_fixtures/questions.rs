@@ -7,7 +7,7 @@ use engine::questions::{self, QuestionSet};
 use serde_json::{Value, json};
 use workload_profiles::Workload;
 
-use crate::{folder as fixtures, say};
+use crate::dataset_fixtures::{folder as fixtures, say};
 
 fn read(data: &Path, split: &str, shots: u32) -> Result<QuestionSet, String> {
     let workload: Workload = serde_json::from_value(json!({

@@ -8,7 +8,7 @@ use engine::client::{
 use simulator::{SimOptions, faults::FaultKind};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 
-use crate::common::{fault, in_process, millis, server, simulated};
+use crate::load::common::{fault, in_process, millis, server, simulated};
 
 #[tokio::test(start_paused = true)]
 async fn the_simulator_says_what_it_is() {

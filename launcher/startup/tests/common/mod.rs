@@ -1,5 +1,7 @@
 //! The logs of the tests.
 
+#![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
+
 use std::{fs, path::PathBuf};
 
 use jiff::{Zoned, civil::date, tz::TimeZone};

@@ -8,7 +8,7 @@ use super::{
     server::Fault,
     world::{Story, change, last_word},
 };
-use crate::fixture::{NO_RETRY, SIMULATOR};
+use crate::behaviour::fixture::{NO_RETRY, SIMULATOR};
 
 #[tokio::test]
 async fn a_pod_that_a_sidecar_holds_ends_with_its_run() {

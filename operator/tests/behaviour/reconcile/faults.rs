@@ -9,7 +9,7 @@ use super::{
     network::{Network, Trouble},
     world::Story,
 };
-use crate::fixture::SIMULATOR;
+use crate::behaviour::fixture::SIMULATOR;
 
 /// Runs that are played at the same time: the waits for answers that never come overlap.
 const AT_ONCE: usize = 16;

@@ -7,7 +7,7 @@ use super::{
     Play,
     world::{Story, owner},
 };
-use crate::fixture::{SIMULATOR, UID, envelope, said};
+use crate::behaviour::fixture::{SIMULATOR, UID, envelope, said};
 
 const JOB: &str = "chat-2db482-a1";
 

@@ -12,7 +12,7 @@ use super::{
     server::Fault,
     world::{Story, change, step},
 };
-use crate::fixture::run;
+use crate::behaviour::fixture::run;
 
 const KEPT: &str =
     "{target: {server: {engine: Simulator, lifecycle: Keep}}, cleanup: {server: {afterSuccessSeconds: 100}}}";

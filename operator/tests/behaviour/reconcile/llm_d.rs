@@ -12,7 +12,7 @@ use operator::{
 use serde_json::{Value, json};
 
 use super::{Play, context, server::Fault, world::Story};
-use crate::fixture::settings;
+use crate::behaviour::fixture::settings;
 
 const SPEC: &str = "{target: {server: {engine: VLLM, method: ModelService, image: vllm, model: o/m, replicas: 2, gatewayRef: {name: gw}}}, storage: {none: {}}}";
 const VALUES: &str = "chat-modelservice";

@@ -36,7 +36,7 @@ use self::{
     server::{Server, State},
     world::{Story, step},
 };
-use crate::fixture::{run, settings};
+use crate::behaviour::fixture::{run, settings};
 
 /// Far more than any story takes; what needs more goes in circles.
 const MAX_ROUNDS: usize = 60;

@@ -12,7 +12,7 @@ use operator::{
 use serde_json::json;
 
 use super::{Play, world::Story};
-use crate::fixture::{SIMULATOR, in_phase, settings};
+use crate::behaviour::fixture::{SIMULATOR, in_phase, settings};
 
 fn play(spec: &str, settings: Settings, policy: &str) -> Play {
     let mut play = Play::new(spec);

@@ -3,7 +3,7 @@
 use crds::status::Phase;
 
 use super::{Play, server::Fault, world::Story};
-use crate::fixture::SIMULATOR;
+use crate::behaviour::fixture::SIMULATOR;
 
 #[tokio::test]
 async fn what_a_webhook_denies_is_tried_again_and_shown() {

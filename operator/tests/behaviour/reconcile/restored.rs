@@ -7,7 +7,7 @@ use operator::reconcile::reconcile;
 use serde_json::{Value, json};
 
 use super::{MAX_ROUNDS, Play, server::Fault, world::Story};
-use crate::fixture::SIMULATOR;
+use crate::behaviour::fixture::SIMULATOR;
 
 const FINISHED: &str = "benchwright.dev/finished";
 
@@ -67,7 +67,7 @@ async fn a_copy_under_another_name_runs() {
         .unwrap()
         .replace("\"name\":\"chat\"", "\"name\":\"original\"");
     run["metadata"]["annotations"][FINISHED] = json!(mark);
-    run["metadata"]["uid"] = json!(crate::fixture::UID);
+    run["metadata"]["uid"] = json!(crate::behaviour::fixture::UID);
     let mut play = Play::new(SIMULATOR);
     play.server.state().put("benchmarkruns", "chat", run);
     play.play_out(Story::Plain).await;
@@ -99,7 +99,7 @@ async fn a_run_that_may_not_be_marked_has_finished_all_the_same() {
         }
     }
     assert_eq!((play.status().phase, play.status().reason.as_str()), (Some(Phase::Succeeded), "RunSucceeded"));
-    assert_eq!(play.context.failures.count(crate::fixture::UID), 0, "it is not tried again and again");
+    assert_eq!(play.context.failures.count(crate::behaviour::fixture::UID), 0, "it is not tried again and again");
     let state = play.server.state();
     assert!(state.find("benchmarkruns", "chat").unwrap()["metadata"]["annotations"].is_null());
 }
@@ -127,7 +127,7 @@ async fn a_finished_run_is_marked_once_and_then_costs_no_request() {
         serde_json::from_str(mark.as_str().unwrap()).unwrap()
     };
     assert_eq!((&mark["outcome"], &mark["reason"]), (&json!("Passed"), &json!("RunSucceeded")));
-    assert_eq!((&mark["name"], &mark["uid"]), (&json!("chat"), &json!(crate::fixture::UID)));
+    assert_eq!((&mark["name"], &mark["uid"]), (&json!("chat"), &json!(crate::behaviour::fixture::UID)));
     let done = requests(&play);
     play.round(Story::Plain).await;
     assert_eq!(requests(&play), done);

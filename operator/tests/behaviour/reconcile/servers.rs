@@ -13,7 +13,7 @@ use super::{
     server::Fault,
     world::{Story, change},
 };
-use crate::fixture::{SIMULATOR, settings};
+use crate::behaviour::fixture::{SIMULATOR, settings};
 
 const TWO: &str = "{target: {server: {engine: Simulator, replicas: 2}}}";
 const ONE: &str = "{target: {server: {engine: Simulator}}}";

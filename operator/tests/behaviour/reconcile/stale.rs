@@ -24,7 +24,7 @@ use super::{
     server::{Change, Server, parts},
     world::{Story, step},
 };
-use crate::fixture::{SIMULATOR, run};
+use crate::behaviour::fixture::{SIMULATOR, run};
 
 /// How late an event is that is late.
 const LATE: Duration = Duration::from_secs(60);

@@ -15,7 +15,7 @@ use super::{
     server::{self, Fault},
     world::{Story, step},
 };
-use crate::fixture::{SIMULATOR, run};
+use crate::behaviour::fixture::{SIMULATOR, run};
 
 const STORIES: [(Story, Phase, &str); 8] = [
     (Story::Plain, Phase::Succeeded, "RunSucceeded"),

@@ -20,7 +20,7 @@ use super::{
     server::{Fault, Server},
     world::{Story, owner, step},
 };
-use crate::fixture::settings;
+use crate::behaviour::fixture::settings;
 
 const URL: &str = "{target: {url: 'http://gateway.bench'}, storage: {none: {}}}";
 const SERVICE: &str = "{target: {serviceRef: {name: gateway}}, storage: {none: {}}}";

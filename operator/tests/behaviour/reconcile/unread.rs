@@ -8,7 +8,7 @@ use super::{
     Play,
     world::{Story, change},
 };
-use crate::fixture::NO_RETRY;
+use crate::behaviour::fixture::NO_RETRY;
 
 /// Longer than every deadline.
 const LONG: i64 = 100_000;

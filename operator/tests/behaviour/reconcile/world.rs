@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use super::server::{State, now};
-use crate::fixture::{envelope, said};
+use crate::behaviour::fixture::{envelope, said};
 
 /// How long the launcher measures: an operator that was killed once is back before it ends.
 const MEASURING_STEPS: u64 = 3;

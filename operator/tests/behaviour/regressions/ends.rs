@@ -4,7 +4,7 @@ use crds::{Outcome, Reason, status::Phase};
 use operator::plan::Ended;
 use serde_json::json;
 
-use crate::{
+use crate::behaviour::{
     fixture::*,
     reconcile::{Play, world::Story},
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crds::{ResolvedRun, status::Phase};
 
-use crate::{
+use crate::behaviour::{
     fixture::*,
     reconcile::{Play, world::Story},
 };
@@ -33,7 +33,7 @@ async fn a_job_whose_creation_was_not_answered_is_found_again() {
         let state = whole.server.state();
         state.writes.iter().position(|it| it == "POST jobs").unwrap_or_default()
     };
-    play.server.state().fault = Some((creation, crate::reconcile::server::Fault::AnswerLost));
+    play.server.state().fault = Some((creation, crate::behaviour::reconcile::server::Fault::AnswerLost));
     play.play_out(Story::Plain).await;
     assert_eq!((play.status().phase, play.server.state().jobs_created), (Some(Phase::Succeeded), 1));
 }

@@ -12,7 +12,7 @@ use operator::plan::{
     server::{ServerPod, ServerState},
 };
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 const NAME: &str = "chat-2db482-server";
 const ONE: &str = "{target: {server: {engine: Simulator}}}";

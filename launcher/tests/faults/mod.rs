@@ -3,9 +3,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[allow(dead_code, reason = "each file of tests uses a part of it")]
-#[path = "../common/mod.rs"]
-mod common;
 mod files;
 mod limits;
 mod signals;
@@ -19,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use common::Folder;
+use crate::common::Folder;
 
 /// More than any of these processes needs on a machine that is busy.
 const LONGEST: Duration = Duration::from_secs(60);

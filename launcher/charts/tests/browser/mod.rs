@@ -4,9 +4,6 @@ use std::{fs, path::PathBuf, process::Command};
 
 use charts::{Size, assets, csv, html};
 
-#[path = "../samples/mod.rs"]
-mod samples;
-
 /// Where the pointer goes in each figure, and what is shown there.
 const TIPS: [(&str, (f64, f64), Option<&str>); 9] = [
     ("ttft-over-time", (300.0, 150.0), Some("Time since start · steady · stage 2 300 s p90 353 ms p99 716 ms")),
@@ -38,8 +35,8 @@ fn quoted(text: &str) -> String {
 
 fn page() -> String {
     let figures: String =
-        samples::all().iter().map(|it| html::figure(it, Size { width: 560.0, height: 300.0 })).collect();
-    let wanted = samples::all().into_iter().map(|figure| {
+        crate::samples::all().iter().map(|it| html::figure(it, Size { width: 560.0, height: 300.0 })).collect();
+    let wanted = crate::samples::all().into_iter().map(|figure| {
         let (_, at, tip) = TIPS.into_iter().find(|it| it.0 == figure.id).expect("each figure has a line in the table");
         let (csv, tip) = (quoted(&csv::write(&figure)), tip.map_or("null".to_owned(), quoted));
         format!("{}:{{\"csv\":{csv},\"at\":[{},{}],\"tip\":{tip}}}", quoted(&figure.id), at.0, at.1)

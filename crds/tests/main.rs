@@ -1,0 +1,11 @@
+//! The integration tests of this crate in one program, so that they are linked once.
+
+#[cfg(feature = "kube")]
+mod chart;
+#[cfg(feature = "kube")]
+mod docs;
+mod documents;
+#[cfg(feature = "kube")]
+mod golden;
+#[cfg(feature = "kube")]
+mod stored;

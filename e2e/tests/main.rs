@@ -1,0 +1,19 @@
+//! The integration tests of this crate in one program, so that they are linked once.
+
+mod chart_values;
+mod cluster;
+mod control_plane;
+mod disruptions;
+mod documents;
+mod flux;
+mod gitops;
+mod helm;
+mod kueue;
+mod monitoring;
+mod random_runs;
+mod restart;
+mod rights;
+mod rules;
+mod runs;
+mod soak;
+mod upgrade;

@@ -1,0 +1,11 @@
+//! The integration tests of this crate in one program, so that they are linked once.
+
+mod assets;
+mod browser;
+mod drawings;
+mod hostile;
+mod palette;
+#[cfg(feature = "png")]
+mod pictures;
+mod properties;
+mod samples;

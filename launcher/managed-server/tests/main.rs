@@ -1,0 +1,7 @@
+//! The integration tests of this crate in one program, so that they are linked once.
+
+mod common;
+#[cfg(target_os = "linux")]
+mod processes;
+#[cfg(target_os = "linux")]
+mod wrapper;

@@ -1,0 +1,5 @@
+//! The integration tests of this crate in one program, so that they are linked once.
+
+mod common;
+mod logs;
+mod original;

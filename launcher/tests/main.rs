@@ -1,0 +1,11 @@
+//! The integration tests of this crate in one program, so that they are linked once.
+
+mod arrows;
+#[cfg(target_os = "linux")]
+mod bench;
+mod cli;
+mod common;
+mod faults;
+mod messages;
+mod outcomes;
+mod pod;

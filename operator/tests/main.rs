@@ -1,0 +1,6 @@
+//! The integration tests of this crate in one program, so that they are linked once.
+
+mod behaviour;
+mod docs;
+mod leadership;
+mod traces;
