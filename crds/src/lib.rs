@@ -14,6 +14,7 @@ mod definition;
 pub mod envelope;
 pub mod figure;
 mod hex;
+pub mod json;
 pub mod leftovers;
 pub mod objective;
 #[cfg(feature = "kube")]

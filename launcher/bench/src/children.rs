@@ -64,7 +64,7 @@ impl Process {
         if text.is_empty() {
             return Err(BenchError::Child("a child process ended without a result; its message is above".into()));
         }
-        serde_json::from_str(&text)
+        crds::json::read(&text)
             .map_err(|error| BenchError::Child(format!("the output of a child process cannot be read: {error}")))
     }
 }

@@ -194,7 +194,7 @@ fn noise(others: &[f64]) -> Option<String> {
 /// # Errors
 /// The part failed. Nothing is printed for the parent then.
 pub fn run_part(part: &str, read_run: ReadRun) -> Result<String, BenchError> {
-    let part: Part = serde_json::from_str(part).map_err(|error| {
+    let part: Part = crds::json::read(part).map_err(|error| {
         BenchError::Child(format!(
             "{} is an internal command of this program, and its argument cannot be read: {error}",
             children::COMMAND

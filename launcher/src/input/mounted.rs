@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crds::{resolve::ResolvedRun, wording::cut};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::{Input, InputError, read, resolve_paths};
 
@@ -15,9 +17,8 @@ pub(crate) fn from_folder(folder: &Path) -> Result<Input, InputError> {
     if !run_path.exists() {
         return Err(InputError::NotGiven { folder: folder.to_owned() });
     }
-    let run: ResolvedRun = serde_saphyr::from_str(&read(&run_path)?).map_err(|error| unreadable(run_path, &error))?;
-    let spec_path = folder.join("spec.yaml");
-    let spec = serde_saphyr::from_str(&read(&spec_path)?).map_err(|error| unreadable(spec_path, &error))?;
+    let run: ResolvedRun = document(run_path)?;
+    let spec = document(folder.join("spec.yaml"))?;
     let profile_text = read(&folder.join("profile.yaml"))?;
     let (mut workload, notices) = workload_profiles::parse(&run, &profile_text)
         .map_err(|cause| InputError::Profile { source_name: run.profile_source.clone(), cause })?;
@@ -25,10 +26,15 @@ pub(crate) fn from_folder(folder: &Path) -> Result<Input, InputError> {
     Ok(Input { run, spec, profile_text, workload, notices, paths_from: None })
 }
 
-/// The error for a file that an operator of another release wrote.
-fn unreadable(path: PathBuf, error: &serde_saphyr::Error) -> InputError {
-    let cause = error.without_snippet().to_string();
-    let message =
-        format!("cannot be read by this release: {}; use operator and launcher of the same release", cut(&cause));
-    InputError::Syntax { path, message }
+/// Reads a file that the operator wrote.
+fn document<T: DeserializeOwned>(path: PathBuf) -> Result<T, InputError> {
+    let text = read(&path)?;
+    let value = serde_saphyr::from_str::<Value>(&text).map_err(|error| error.without_snippet().to_string());
+    let read = value.and_then(|it| crds::json::read(&it.to_string()).map_err(|error| error.to_string()));
+    // An operator of another release wrote it.
+    read.map_err(|cause| {
+        let message =
+            format!("cannot be read by this release: {}; use operator and launcher of the same release", cut(&cause));
+        InputError::Syntax { path, message }
+    })
 }

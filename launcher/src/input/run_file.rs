@@ -147,11 +147,11 @@ impl RunFile {
     }
 
     fn spec(&mut self, path: &Path) -> Result<BenchmarkRunSpec, InputError> {
-        match serde_path_to_error::deserialize::<_, BenchmarkRunSpec>(&self.value["spec"]) {
+        match crds::json::read::<BenchmarkRunSpec>(&self.value["spec"].to_string()) {
             Ok(spec) => Ok(spec),
             Err(error) if self.problems.is_empty() => {
-                let field = format!("{}spec.{}", self.within, error.path());
-                Err(InputError::field(path, &field, &error.inner().to_string()))
+                let field = format!("{}spec.{}", self.within, error.path);
+                Err(InputError::field(path, &field, &error.problem))
             }
             Err(_) => Err(self.take_error(path)),
         }

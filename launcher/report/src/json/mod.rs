@@ -86,13 +86,7 @@ impl ReportDocument {
         if header.format != FORMAT {
             return Err(ReadError::Format { found: header.format, by });
         }
-        let mut json = serde_json::Deserializer::from_str(text);
-        let read = serde_path_to_error::deserialize::<_, ReportDocument>(&mut json);
-        read.map_err(|error| ReadError::Field {
-            path: error.path().to_string(),
-            problem: error.inner().to_string(),
-            by,
-        })
+        crds::json::read(text).map_err(|error| ReadError::Field { path: error.path, problem: error.problem, by })
     }
 }
 
