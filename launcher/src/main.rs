@@ -22,10 +22,16 @@ use commands::{
 use commands::{bench, server, server_wrapper};
 use crds::wording::with_causes;
 use launcher::console::{self, PrintError};
+use rustix::io::Errno;
 
+/// The smallest number of files that any command needs.
+const SPARE_FILES: usize = 16;
 /// The commit that this binary was built from, as build.rs found it.
 const COMMIT: &str = env!("BENCHWRIGHT_COMMIT");
+#[cfg(not(debug_assertions))]
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("BENCHWRIGHT_COMMIT"), ")");
+#[cfg(debug_assertions)]
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("BENCHWRIGHT_COMMIT"), ", not optimized)");
 
 /// Benchmarks LLM servers: issues the load of a workload profile exactly, measures every token, and reports when its own
 /// figures cannot be trusted.
@@ -125,6 +131,9 @@ fn main() -> ExitCode {
         // A log without a reader must not cause a panic: it would lose the results.
         .log_internal_errors(false)
         .init();
+    if let Err(error) = has_spare_files() {
+        return failed(&error);
+    }
     let done: anyhow::Result<u8> = match cli.command {
         Command::Run(args) => Ok(run::run(&args)),
         #[cfg(target_os = "linux")]
@@ -162,6 +171,18 @@ fn main() -> ExitCode {
     match done {
         Ok(status) => ExitCode::from(status),
         Err(error) => failed(&error),
+    }
+}
+
+/// An event loop needs some files of its own, and tokio panics where it cannot open one.
+fn has_spare_files() -> anyhow::Result<()> {
+    let opened = (0..SPARE_FILES).map(|_| rustix::io::dup(io::stdin())).collect::<Result<Vec<_>, _>>();
+    match opened {
+        Err(Errno::MFILE | Errno::NFILE) => anyhow::bail!(
+            "fewer than {SPARE_FILES} further files can be opened; raise the limit of open files (ulimit -n)"
+        ),
+        // A closed stdin can be duplicated by nobody.
+        _ => Ok(()),
     }
 }
 

@@ -135,6 +135,13 @@ fn each_crate_uses_the_crates_below_it_and_no_other() {
 }
 
 #[test]
+fn make_quick_tests_the_pure_crates() {
+    let makefile = include_str!("../../Makefile");
+    let listed = makefile.lines().find_map(|it| it.strip_prefix("pure := ")).unwrap();
+    assert_eq!(listed.split(' ').collect::<BTreeSet<_>>(), PURE.into_iter().collect());
+}
+
+#[test]
 fn pure_crates_have_no_runtime_and_no_network() {
     for package in PURE {
         let all = all_of(package);
