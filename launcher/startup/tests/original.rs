@@ -131,7 +131,7 @@ fn assert_in_docs(name: &str, table: &str) {
         fs::write(DOCS, format!("{}\n{table}\n{}", &text[..from], &text[to..])).unwrap();
         return;
     }
-    assert_eq!(text[from..to].trim(), table.trim(), "run UPDATE_DOCS=1 cargo test -p startup --test original");
+    assert_eq!(text[from..to].trim(), table.trim(), "run UPDATE_DOCS=1 cargo test -p startup --test tests original::");
 }
 
 #[test]

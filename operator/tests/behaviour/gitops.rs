@@ -1,5 +1,5 @@
 //! The objects that GitOps tools are asked about: a run in each phase and each special case, and schedules, with the status that the operator
-//! gives it. They are kept in e2e/tests/gitops/runs.jsonl, and `cargo test -p e2e --test gitops` asks the tools. With UPDATE_GOLDEN=1
+//! gives it. They are kept in e2e/tests/gitops/runs.jsonl, and `cargo test -p e2e --test tests gitops::` asks the tools. With UPDATE_GOLDEN=1
 //! the file is written.
 
 use std::{env, fmt::Write as _, fs, path::Path};

@@ -13,10 +13,10 @@ use operator::plan::{
 };
 use proptest::{prelude::*, test_runner::TestRunner};
 
-use crate::fixture::*;
+use crate::behaviour::fixture::*;
 
 /// Sequences of events in one test, unless `PROPTEST_CASES` says another number: `make reliability` takes 100,000.
-const SEQUENCES: u32 = 10_000;
+const SEQUENCES: u32 = 1_000;
 /// The most events in a sequence.
 const MAX_EVENTS: usize = 40;
 /// The most attempts that a sequence starts: the retries of the policy, one first attempt, and one after each suspension.

@@ -1,6 +1,6 @@
 //! The figures of the crate against those of the Python programs that MLPerf uses.
 //!
-//! `ACCURACY_VECTORS=DIR cargo test -p accuracy --test accuracy_vectors` compares with any folder of that layout in place of the
+//! `ACCURACY_VECTORS=DIR cargo test -p accuracy --test tests accuracy_vectors::` compares with any folder of that layout in place of the
 //! project's own; either way it says on stderr how much it compared. Of another folder a file may be missing, which is said
 //! too; a folder without any of them fails.
 //!

@@ -1,6 +1,6 @@
 //! Files that pandas, numpy and others wrote, and what they hold.
 //!
-//! `DATASET_FIXTURES=DIR cargo test -p engine --test dataset_fixtures` compares with any folder of that layout in place of the project's own;
+//! `DATASET_FIXTURES=DIR cargo test -p engine --test tests dataset_fixtures::` compares with any folder of that layout in place of the project's own;
 //! either way it says on stderr how many files it compared, and which it did not.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]

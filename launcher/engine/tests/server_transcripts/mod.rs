@@ -1,7 +1,7 @@
 //! Answers of real servers, as recorded: whole, cut at every byte, and over a real socket, they mean what an independent
 //! reading of them says.
 //!
-//! `SERVER_TRANSCRIPTS=DIR cargo test -p engine --test server_transcripts` runs any folder of recordings in place of the
+//! `SERVER_TRANSCRIPTS=DIR cargo test -p engine --test tests server_transcripts::` runs any folder of recordings in place of the
 //! project's own; either way it tells on stderr how much it compared. The meaning is checked of answers to chats and
 //! completions; what other endpoints answer must be read alike however it is cut, and harm nothing.
 
