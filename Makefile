@@ -66,11 +66,7 @@ loadgen-comparison: prepare ## Run MLCommons' own LoadGen with new settings and 
 	@python="$$($(official)/venv)" && rm -rf $(recorded) && "$$python" -B $(official)/record.py $(recorded)
 	LOADGEN_VECTORS=$(recorded) cargo test --locked -p loadgen --test vectors -- --nocapture
 
-loadgen-size: prepare ## Print the weight of each crate in the released launcher: code, copies of serde's code, constants, sections
-	@CARGO_PROFILE_RELEASE_STRIP=none $(release_build) -p launcher --target-dir $(built)/size
-	@.ci/size $(built)/size/$(TRIPLE)/release/benchwright
-
-performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and ours, in one run; prints a table
+loadgen-performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and ours, in one run; prints a table
 	@$(release_build) -p launcher --example loadgen_speed
 	@python="$$($(official)/venv)" && "$$python" -B $(official)/performance.py $(release)/examples/loadgen_speed
 
@@ -202,10 +198,10 @@ gitops: prepare ## Ask kstatus, Argo CD and Flux, by their own code, what they m
 	@cargo test --locked -p e2e --test tests gitops:: -- --ignored --nocapture --skip runs::
 
 flux: ## Install the chart and apply runs by a real Flux on our own cluster; the first build takes ten minutes
-	@e2e/run flux
+	@$(linted) e2e/run flux
 
 kueue: ## Queue runs by a real Kueue on our own cluster; the first build takes minutes
-	@e2e/run kueue
+	@$(linted) e2e/run kueue
 
 crd: ## Write the generated CRDs into the chart
 	cargo run --quiet -p crds --features kube --bin crdgen > charts/benchwright/files/benchmarkruns.yaml
@@ -246,13 +242,13 @@ e2e: ## The end-to-end tests on a real cluster, where this machine can hold one 
 	@$(linted) e2e/run
 
 soak: ## The end-to-end tests that take minutes or need a quiet machine
-	@e2e/run soak
+	@$(linted) e2e/run soak
 
 upgrade: ## Upgrade from and roll back to the commit PREVIOUS (default: the last tag) with runs in every phase; builds both
 	@[[ -n "$(PREVIOUS)" ]] || { echo "make: no earlier release: there is no tag; name a commit in PREVIOUS" >&2; exit 1; }
 	@rm -rf target/previous && mkdir -p target/previous && git archive "$(PREVIOUS)" | tar -x -C target/previous
 	@CARGO_TARGET_DIR="$(built)" BENCHWRIGHT_CLUSTER_DIR="$(cluster_dir)" $(MAKE) --no-print-directory -C target/previous image TAG=previous
-	@e2e/run upgrade
+	@$(linted) e2e/run upgrade
 
 clean: ## Remove what was built, the cluster's parts included
 	@if [[ -d $(cluster_dir) ]]; then $(cluster) down; fi
