@@ -5,6 +5,7 @@ mod chart;
 #[cfg(feature = "kube")]
 mod docs;
 mod documents;
+mod envelope;
 #[cfg(feature = "kube")]
 mod golden;
 #[cfg(feature = "kube")]

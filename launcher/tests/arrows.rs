@@ -4,6 +4,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
     process::Command,
 };
 
@@ -132,6 +134,31 @@ fn each_crate_uses_the_crates_below_it_and_no_other() {
         .collect();
     let wanted = ARROWS.map(|(package, used)| (package, used.iter().copied().collect()));
     assert_eq!(found, BTreeMap::from(wanted));
+}
+
+/// Cargo finds no tests by itself where a crate has one program of them: a file that `main.rs` leaves out would never run.
+#[test]
+fn each_file_of_integration_tests_is_a_module_of_their_program() {
+    let text = cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);
+    let metadata: Value = serde_json::from_str(&text).unwrap();
+    let mut programs = 0;
+    for package in metadata["packages"].as_array().unwrap() {
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).with_file_name("tests");
+        let Ok(main) = fs::read_to_string(folder.join("main.rs")) else { continue };
+        programs += 1;
+        let targets: Vec<_> = package["targets"].as_array().unwrap().iter().map(|it| &it["name"]).collect();
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let is_module = path.extension().is_some_and(|it| it == "rs") || path.join("mod.rs").exists();
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            if is_module && name != "main" {
+                assert!(main.contains(&format!("mod {name};\n")), "{} is in no program", path.display());
+            } else if path.join("main.rs").exists() {
+                assert!(targets.iter().any(|it| *it == name), "{} is in no program", path.display());
+            }
+        }
+    }
+    assert!(programs >= 11, "{programs} crates have one program of tests");
 }
 
 #[test]
