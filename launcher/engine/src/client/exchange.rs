@@ -17,10 +17,7 @@ use super::{
     session_link::SessionLink,
     socket::IoTimestamps,
 };
-use crate::{
-    record::{Cause, ListIndex, RequestOutcome},
-    vitals::receive,
-};
+use crate::record::{Cause, ListIndex, RequestOutcome};
 use clock::TimedOut;
 
 /// How long the end of a body may take once the answer is complete. After that the connection is not used again.
@@ -109,15 +106,15 @@ impl Exchange {
     fn bytes(&mut self, bytes: &[u8], at: Duration, read: u64) {
         let before = self.answer.coalesced_reads;
         self.answer.bytes(bytes, at, read);
+        let coalesced = self.answer.coalesced_reads - before;
         if let Some(timestamps) = &self.timestamps {
+            if timestamps.last_read_was_late() {
+                self.late_reads += coalesced;
+            }
             // One read may bring several pieces: each counts from the end of the one before it.
             let now = timestamps.now();
             self.parse += now.saturating_sub(at.max(self.parsed));
             self.parsed = now;
-        }
-        let coalesced = self.answer.coalesced_reads - before;
-        if coalesced > 0 && receive::was_late(at) {
-            self.late_reads += coalesced;
         }
     }
 

@@ -7,7 +7,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::{Context, Poll, ready},
     time::Duration,
@@ -152,12 +152,15 @@ pub(super) struct IoTimestamps {
     read_at: AtomicU64,
     /// Reads that returned bytes.
     reads: AtomicU64,
+    /// Whether the bytes of the last read may have waited so long that their events may have arrived one after another.
+    was_late: AtomicBool,
 }
 
 impl IoTimestamps {
     pub(super) fn new(clock: Clock) -> Arc<IoTimestamps> {
         let zero = || AtomicU64::new(0);
-        Arc::new(IoTimestamps { clock, sent: zero(), written: zero(), read_at: zero(), reads: zero() })
+        let was_late = AtomicBool::new(false);
+        Arc::new(IoTimestamps { clock, sent: zero(), written: zero(), read_at: zero(), reads: zero(), was_late })
     }
 
     /// Called before each request.
@@ -186,6 +189,11 @@ impl IoTimestamps {
         (Duration::from_nanos(self.read_at.load(Ordering::Relaxed)), self.reads.load(Ordering::Relaxed))
     }
 
+    /// Whether events of the last read may have arrived one after another.
+    pub(super) fn last_read_was_late(&self) -> bool {
+        self.was_late.load(Ordering::Relaxed)
+    }
+
     fn nanos(&self) -> u64 {
         u64::try_from(self.clock.now().as_nanos()).unwrap_or(u64::MAX - 1)
     }
@@ -204,7 +212,7 @@ impl IoTimestamps {
 
     fn record_read(&self) {
         let nanos = self.nanos();
-        receive::read(Duration::from_nanos(nanos));
+        self.was_late.store(receive::read(Duration::from_nanos(nanos)), Ordering::Relaxed);
         self.read_at.store(nanos, Ordering::Relaxed);
         self.reads.store(self.reads.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }

@@ -8,13 +8,19 @@
 //! It does not contain the network, nor the time in which the kernel wakes the thread. A wait that returned immediately
 //! may have found bytes that arrived while the thread was busy. These bytes arrived after the return before, when the
 //! thread had read everything, so the delay then counts from that earlier return.
+//!
+//! A thread that always has something to do never waits. Its runtime then looks at the sockets between tasks, without telling.
+//! [`mark_looks`] notices these looks. It is a task that runs again after the next look, behind the tasks that this look woke.
+//! Between two of its turns run the tasks whose bytes arrived after the look before, so the delay counts from the turn before
+//! that look. A busy time is thus counted for at most two rounds through the queue of tasks.
 
 use std::{
     cell::{Cell, RefCell},
+    sync::Arc,
     time::Duration,
 };
 
-use tokio::runtime::Builder;
+use tokio::{runtime::Builder, sync::Notify};
 
 use crate::histogram::TimeHistogram;
 use clock::Clock;
@@ -24,6 +30,10 @@ const WAITED: Duration = Duration::from_micros(20);
 /// With a longer delay, events in one read may have arrived apart. It is shorter than any server's time between two
 /// tokens of a request, and longer than a thread needs for a batch of tokens.
 const LATE: Duration = Duration::from_millis(1);
+/// A thread that has been busy for so long gets marks. Each costs a look at the sockets, so that shorter busy times get none.
+const BUSY: Duration = Duration::from_micros(500);
+/// Sockets whose bytes one look finds at most. Those of more sockets wait for the next look, unknown to the marks.
+const SOCKETS_PER_LOOK: usize = 16_384;
 
 thread_local! {
     static THREAD: Thread = Thread::default();
@@ -37,6 +47,12 @@ struct Thread {
     unparked: Cell<Duration>,
     /// The earliest time at which bytes that are read now can have arrived; `None` if the runtime does not tell.
     woke: Cell<Option<Duration>>,
+    /// The last turn of [`mark_looks`] in this busy time.
+    marked: Cell<Option<Duration>>,
+    /// Whether bytes were read since.
+    has_read: Cell<bool>,
+    /// Tells [`mark_looks`] that the thread is busy.
+    busy: Arc<Notify>,
     delays: RefCell<TimeHistogram>,
 }
 
@@ -56,10 +72,24 @@ impl Thread {
         self.woke.get().map(|woke| at.saturating_sub(woke))
     }
 
-    fn read(&self, at: Duration) {
-        if let Some(delay) = self.delay(at) {
-            self.delays.borrow_mut().record(delay);
+    /// Whether the bytes may have waited longer than [`LATE`].
+    fn read(&self, at: Duration) -> bool {
+        let Some(delay) = self.delay(at) else { return false };
+        self.delays.borrow_mut().record(delay);
+        self.has_read.set(true);
+        if delay > BUSY && self.marked.get().is_none() {
+            self.busy.notify_one();
         }
+        delay > LATE
+    }
+
+    /// Takes a turn of [`mark_looks`]; `false` if nothing was read since the last one, so that the thread may wait.
+    fn mark(&self, at: Duration) -> bool {
+        let goes_on = self.has_read.replace(false);
+        if let Some(before) = self.marked.replace(goes_on.then_some(at)) {
+            self.woke.set(Some(before));
+        }
+        goes_on
     }
 
     fn take(&self) -> Option<TimeHistogram> {
@@ -67,22 +97,30 @@ impl Thread {
     }
 }
 
-/// Makes a runtime of one thread tell when it waits. Without this call nothing is known about its reads.
+/// Makes a runtime of one thread tell when it waits. Without this call nothing is known about its reads. Spawn [`mark_looks`] on it.
 pub fn watch(runtime: &mut Builder, clock: Clock) -> &mut Builder {
     runtime
+        .max_io_events_per_tick(SOCKETS_PER_LOOK)
         .on_thread_park(move || THREAD.with(|it| it.park(clock.now())))
         .on_thread_unpark(move || THREAD.with(|it| it.unpark(clock.now())))
 }
 
-/// Notes that bytes were read on this thread at this time, on the clock of [`watch`].
-pub fn read(at: Duration) {
-    THREAD.with(|it| it.read(at));
+/// Marks the looks at the sockets while the thread is too busy to wait. It does not end.
+pub async fn mark_looks(clock: Clock) {
+    let busy = THREAD.with(|it| Arc::clone(&it.busy));
+    loop {
+        busy.notified().await;
+        while THREAD.with(|it| it.mark(clock.now())) {
+            // The runtime wakes a task that yields after its next look.
+            tokio::task::yield_now().await;
+        }
+    }
 }
 
-/// Whether bytes that this thread read at `at` may have waited longer than [`LATE`]: their events may have arrived one after
-/// another. Call it before the thread waits again.
-pub fn was_late(at: Duration) -> bool {
-    THREAD.with(|it| it.delay(at) > Some(LATE))
+/// Notes that bytes were read on this thread at this time, on the clock of [`watch`]. Returns whether they may have waited so long
+/// that their events may have arrived one after another.
+pub fn read(at: Duration) -> bool {
+    THREAD.with(|it| it.read(at))
 }
 
 /// The delays of all reads of this thread since the last call; `None` if nothing is known.
@@ -126,6 +164,67 @@ mod tests {
         let delays = thread.take().unwrap();
         assert_eq!((delays.histogram().len(), delays.histogram().max() / 1_000_000), (3, 2));
         assert_eq!(thread.take().unwrap().histogram().len(), 0);
+    }
+
+    /// Ten turns while bytes are read every 100 us: each read counts from the turn before the last one.
+    #[test]
+    fn a_delay_in_a_busy_time_counts_from_the_look_before_the_last_one() {
+        let thread = Thread::default();
+        thread.park(micros(0));
+        thread.unpark(micros(1_000));
+        for turn in 0..10 {
+            let at = micros(2_000 + 100 * turn);
+            let late = thread.read(at);
+            let from = if turn < 2 { micros(1_000) } else { at - micros(150) };
+            assert_eq!((thread.delay(at), late), (Some(at - from), at - from > LATE), "{turn}");
+            assert!(thread.mark(at + micros(50)));
+        }
+        // Nothing was read any more: the thread may wait, and the next busy time begins anew.
+        assert!(!thread.mark(micros(3_000)));
+        thread.park(micros(3_000));
+        thread.unpark(micros(9_000));
+        assert!(!thread.read(micros(9_010)));
+        assert_eq!(thread.delay(micros(9_010)), Some(micros(10)));
+    }
+
+    /// A hundred bytes arrive one after the other in a busy time, in which the thread never waits.
+    #[test]
+    fn a_busy_thread_with_prompt_reads_has_short_delays() {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let clock = Clock::start();
+        let runtime = watch(Builder::new_current_thread().enable_all(), clock).event_interval(31).build().unwrap();
+        let (begun, ended) = runtime.block_on(async {
+            tokio::spawn(mark_looks(clock));
+            clock.sleeper().until(clock.now() + micros(1_500)).await;
+            take();
+            let (mut near, mut far) = tokio::net::UnixStream::pair().unwrap();
+            let busy = tokio::spawn(async {
+                loop {
+                    tokio::task::yield_now().await
+                }
+            });
+            let begun = clock.now();
+            let reads = tokio::spawn(async move {
+                for _ in 0..100 {
+                    near.read_u8().await.unwrap();
+                    read(clock.now());
+                }
+            });
+            for _ in 0..100 {
+                let next = clock.now() + micros(200);
+                while clock.now() < next {
+                    tokio::task::yield_now().await;
+                }
+                far.write_u8(1).await.unwrap();
+            }
+            reads.await.unwrap();
+            busy.abort();
+            (begun, clock.now())
+        });
+        let delays = take().unwrap();
+        let median = Duration::from_nanos(delays.histogram().value_at_quantile(0.5));
+        assert_eq!(delays.histogram().len(), 100);
+        assert!(median < (ended - begun) / 10, "{median:?} of {:?}", ended - begun);
     }
 
     #[test]
