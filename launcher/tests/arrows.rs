@@ -12,12 +12,12 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 31] = [
+const ARROWS: [(&str, &[&str]); 32] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("policy", &["crds", "workload-profiles"]),
     ("operator", &["crds", "policy", "workload-profiles"]),
-    ("kubectl-benchwright", &["archive", "compare-command", "crds", "junit", "report"]),
+    ("kubectl-benchwright", &["archive", "compare-command", "crds", "files", "junit", "report"]),
     ("accuracy", &[]),
     ("archive", &["crds"]),
     ("chat-template", &[]),
@@ -25,6 +25,7 @@ const ARROWS: [(&str, &[&str]); 31] = [
     ("loadgen", &["crds", "workload-profiles"]),
     ("tokenizer", &[]),
     ("python-data", &[]),
+    ("files", &["crds"]),
     ("frames", &[]),
     ("offline-engine", &["clock", "frames"]),
     ("startup", &["crds"]),
@@ -32,19 +33,35 @@ const ARROWS: [(&str, &[&str]); 31] = [
     ("charts", &[]),
     (
         "engine",
-        &["accuracy", "chat-template", "clock", "crds", "loadgen", "python-data", "tokenizer", "workload-profiles"],
+        &[
+            "accuracy",
+            "chat-template",
+            "clock",
+            "crds",
+            "files",
+            "loadgen",
+            "python-data",
+            "tokenizer",
+            "workload-profiles",
+        ],
     ),
     ("analysis", &["crds", "engine", "loadgen", "statistics", "workload-profiles"]),
     ("server-metrics", &["clock", "crds", "engine"]),
     ("junit", &["crds"]),
     ("managed-server", &["clock", "crds"]),
-    ("report", &["analysis", "crds", "engine", "junit", "loadgen", "server-metrics", "startup", "workload-profiles"]),
+    (
+        "report",
+        &["analysis", "crds", "engine", "files", "junit", "loadgen", "server-metrics", "startup", "workload-profiles"],
+    ),
     ("comparison", &["analysis", "crds", "report", "statistics", "workload-profiles"]),
-    ("compare-command", &["comparison", "crds", "page", "report"]),
+    ("compare-command", &["comparison", "crds", "files", "page", "report"]),
     ("page", &["charts", "comparison", "crds", "report", "workload-profiles"]),
-    ("submission", &["crds", "engine", "loadgen", "report", "workload-profiles"]),
+    ("submission", &["crds", "engine", "files", "loadgen", "report", "workload-profiles"]),
     ("simulator", &["clock", "crds"]),
-    ("bench", &["analysis", "clock", "crds", "engine", "report", "server-metrics", "simulator", "workload-profiles"]),
+    (
+        "bench",
+        &["analysis", "clock", "crds", "engine", "files", "report", "server-metrics", "simulator", "workload-profiles"],
+    ),
     (
         "launcher",
         &[
@@ -57,6 +74,7 @@ const ARROWS: [(&str, &[&str]); 31] = [
             "compare-command",
             "crds",
             "engine",
+            "files",
             "frames",
             "loadgen",
             "managed-server",
@@ -93,8 +111,8 @@ const PURE: [&str; 13] = [
 ];
 
 /// Crates that use what the engine recorded, and do nothing asynchronous by themselves.
-const WITHOUT_RUNTIME: [&str; 7] =
-    ["analysis", "archive", "compare-command", "comparison", "page", "report", "submission"];
+const WITHOUT_RUNTIME: [&str; 8] =
+    ["analysis", "archive", "compare-command", "comparison", "files", "page", "report", "submission"];
 
 fn cargo(arguments: &[&str]) -> String {
     let run = Command::new(env!("CARGO")).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();

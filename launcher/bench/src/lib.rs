@@ -43,10 +43,11 @@ use cpu_use::CpuUse;
 use document::{Document, Settings};
 use engine::{client::TargetError, issue, issue::LoadError};
 use figures::{Budget, Figures};
+use files::output;
 pub use groups::Group;
 use groups::{Bench, Scale};
 use machine::Machine;
-use report::{StorageError, write_whole};
+use report::StorageError;
 pub use server::Pace;
 
 /// Above this number of cores in use by other processes the figures do not describe the bench alone.
@@ -223,7 +224,7 @@ fn json(result: &impl Serialize) -> Result<String, BenchError> {
 }
 
 fn write_file(path: &Path, text: &str) -> Result<(), BenchError> {
-    let written = write_whole(path, |file| file.write_all(text.as_bytes()));
+    let written = output::write(path, |file| file.write_all(text.as_bytes()));
     written.map(drop).map_err(|source| BenchError::Write { path: path.to_owned(), source })
 }
 

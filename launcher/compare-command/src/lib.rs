@@ -11,7 +11,8 @@ use clap::Args;
 pub use comparison::MOST_RUNS;
 use comparison::{Comparison, Figure, GateOutcome, GateRule, Run, compare, markdown, text};
 use crds::{ExitCode, wording::suggestion};
-use report::{json::ReportDocument, write_whole};
+use files::output;
+use report::json::ReportDocument;
 
 /// The exit code of a gate that an error ended, as that of `run --gate`.
 const GATE_ERROR: u8 = 3;
@@ -171,10 +172,10 @@ impl CompareFlags {
             // A defect of this program, as its message says.
             let page = page::comparison::render(comparison)
                 .map_err(|error| self.failure(ExitCode::Failed, vec![error.to_string()]))?;
-            write_whole(path, |file| file.write_all(page.as_bytes())).map_err(|it| storage(path, it))?;
+            output::write(path, |file| file.write_all(page.as_bytes())).map_err(|it| storage(path, it))?;
         }
         if let Some(path) = &self.markdown {
-            write_whole(path, |file| file.write_all(markdown(comparison).as_bytes()))
+            output::write(path, |file| file.write_all(markdown(comparison).as_bytes()))
                 .map_err(|it| storage(path, it))?;
         }
         if let Some(path) = &self.json {
@@ -182,7 +183,7 @@ impl CompareFlags {
                 serde_json::to_writer_pretty(&mut *file, comparison)?;
                 file.write_all(b"\n")
             };
-            write_whole(path, |file| write(file)).map_err(|it| storage(path, it))?;
+            output::write(path, |file| write(file)).map_err(|it| storage(path, it))?;
         }
         Ok(())
     }

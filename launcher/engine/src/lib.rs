@@ -5,7 +5,7 @@
 //! process meanwhile.
 //!
 //! The modules form layers; each may use those before it: `record`, `latency_origin`, `histogram`, `inter_token_times`,
-//! `schedule`, `hold`, `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`, `model_folder`,
+//! `schedule`, `hold`, `file_digest`, `lines`, `image`, `tokenizer_file`, `model_folder`,
 //! `token_count`; `window`, `data_set`, `questions`, `trace`, `recorded`,
 //! `vitals`; `client`; `requests`; `sessions`; `prompt_files`, `recorder`; `issue`.
 
@@ -33,6 +33,5 @@ pub mod stop;
 pub mod token_count;
 pub mod tokenizer_file;
 pub mod trace;
-pub mod user_file;
 pub mod vitals;
 pub mod window;

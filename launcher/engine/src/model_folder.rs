@@ -1,5 +1,6 @@
 //! [I/O] Reads the folder of a model's tokenizer: `tokenizer.json` and what stands beside it.
 
+use files::user_file;
 use std::{
     io::{self, ErrorKind},
     path::{Path, PathBuf},
@@ -11,7 +12,6 @@ use tokenizer::{ConfigError, Tokenizer, TokenizerConfig, TokenizerError};
 use crate::{
     file_digest::{DigestReader, FileDigest},
     tokenizer_file::{self, TokenizerFileError},
-    user_file,
 };
 
 const CONFIG: &str = "tokenizer_config.json";

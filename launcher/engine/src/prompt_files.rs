@@ -1,5 +1,6 @@
 //! [I/O] Reads the files that prompts are made with: the tokenizer and the corpus.
 
+use files::user_file;
 use std::{
     io::{self, ErrorKind},
     path::{Path, PathBuf},
@@ -11,7 +12,6 @@ use crate::{
     file_digest::{DigestReader, FileDigest},
     requests::{Texts, TextsError},
     tokenizer_file::{self, TokenizerFileError},
-    user_file,
 };
 
 /// The most bytes of a corpus: more running text than a load cuts prompts from, and as much as a tokenizer encodes in seconds.

@@ -1,5 +1,6 @@
 //! [I/O] Reads the tokenizer of a workload.
 
+use files::user_file;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -7,10 +8,7 @@ use std::{
 
 use tokenizer::{Tokenizer, TokenizerError};
 
-use crate::{
-    file_digest::{DigestReader, FileDigest},
-    user_file,
-};
+use crate::file_digest::{DigestReader, FileDigest};
 
 /// The name that models are published with.
 const FILE_NAME: &str = "tokenizer.json";

@@ -3,6 +3,7 @@
 //! Each file is written under a temporary name, flushed to the disk and renamed, so that a reader never sees half of one. What
 //! a killed launcher leaves is a folder whose name ends in `.partial`, with the files that were whole by then, and one that says so.
 
+use files::{Written, write_whole};
 use std::{
     fs::{self, File},
     io::{self, ErrorKind, Write},
@@ -12,10 +13,7 @@ use std::{
 use crds::envelope::ArtifactRef;
 use jiff::Timestamp;
 
-use super::{
-    partial::{self, MARKER, SUFFIX},
-    whole_file::{Written, write_whole},
-};
+use super::partial::{self, MARKER, SUFFIX};
 
 /// How many folders of one name there may be, as `<name>`, `<name>-2` and so on.
 const MAX_SAME_NAME: u32 = 1_000;

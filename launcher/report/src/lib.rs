@@ -31,7 +31,6 @@ pub mod startup;
 pub mod terminal;
 mod text;
 mod uncertainty;
-mod whole_file;
 
 use std::{fs, io, path::PathBuf};
 
@@ -50,7 +49,6 @@ pub use policy::policy;
 pub use server::{ClientTokens, ServerReport, TokenRange};
 pub use startup::ServerStart;
 pub use text::profile;
-pub use whole_file::{Counted, Written, write_whole};
 
 use analysis::{Analysis, TargetIdentity};
 use engine::{file_digest::FileDigest, recorder::Records};

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use engine::user_file;
+use files::user_file;
 
 use crate::{
     REPORT_FILE_NAME as REPORT,
@@ -63,8 +63,14 @@ impl ReportFileError {
 /// # Errors
 /// There is none, the run has not ended, or this release cannot read it.
 pub fn read(path: &Path) -> Result<(PathBuf, ReportDocument), ReportFileError> {
-    let file = if path.is_dir() { in_folder(path)? } else { path.to_owned() };
-    let text = match user_file::read_text(&file, MAX_BASELINE_BYTES) {
+    let (file, text) = if path.is_dir() {
+        let file = in_folder(path)?;
+        let text = user_file::read_regular_text(&file, MAX_BASELINE_BYTES);
+        (file, text)
+    } else {
+        (path.to_owned(), user_file::read_text(path, MAX_BASELINE_BYTES))
+    };
+    let text = match text {
         Ok(text) => text,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound && unfinished(path).exists() => {
             return Err(ReportFileError::Unfinished { path: unfinished(path) });

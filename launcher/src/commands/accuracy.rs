@@ -6,6 +6,7 @@ use std::{
     thread,
 };
 
+use ::files::{user_file, write_whole};
 use accuracy::{
     benchmark::Benchmark,
     files::{self, Provenance},
@@ -17,14 +18,13 @@ use anyhow::{Context as _, anyhow};
 use clap::Args;
 use engine::{
     file_digest::{DigestReader, FileDigest},
-    model_folder, user_file,
+    model_folder,
 };
 use launcher::{
     console,
     scoring::{Decoder, expected, tables},
 };
 use loadgen::logs::accuracy_log::{self, AccuracyEntry, ReadError};
-use report::write_whole;
 
 /// The name that LoadGen gives the log.
 const LOG: &str = "mlperf_log_accuracy.json";

@@ -190,7 +190,7 @@ impl MlperfArgs {
             profile["maxConcurrency"] = most.into();
         }
         if let Some(file) = &self.user_conf {
-            let text = engine::user_file::read_text(file, 1 << 20);
+            let text = files::user_file::read_text(file, 1 << 20);
             profile["user_conf"] =
                 text.map_err(|error| anyhow::anyhow!("cannot read {}: {error}", file.display()))?.into();
         }

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use files::output;
 use launcher::console;
-use report::{PAGE_FILE_NAME, report_file, write_whole};
+use report::{PAGE_FILE_NAME, report_file};
 
 #[derive(Args)]
 pub(crate) struct PageArgs {
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &PageArgs) -> anyhow::Result<()> {
     let page = page::run::render(&document)?;
     let beside = || path.parent().unwrap_or(Path::new(".")).join(PAGE_FILE_NAME);
     let to = args.output.clone().unwrap_or_else(beside);
-    write_whole(&to, |file| file.write_all(page.as_bytes())).with_context(|| {
+    output::write(&to, |file| file.write_all(page.as_bytes())).with_context(|| {
         format!("cannot write {}; name a file in a folder that can be written with --output", to.display())
     })?;
     Ok(console::print(format!("{}\n", to.display()))?)

@@ -1,7 +1,8 @@
 //! [I/O] `benchwright render`: prints a profile as rendered, or the workload that it describes.
 
 use clap::Args;
-use engine::{trace, user_file};
+use engine::trace;
+use files::user_file;
 use launcher::{console, input, remote_files};
 use workload_profiles::workload::{FileSource, RequestSource};
 

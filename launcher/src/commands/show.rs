@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use engine::user_file;
+use files::user_file;
 use launcher::console;
 
 #[derive(Args)]

@@ -9,13 +9,10 @@ use std::{
 use anyhow::Context as _;
 use charts::{png, svg::draw_ranking};
 use clap::{Args, ValueEnum};
-use engine::user_file;
+use files::{user_file, write_whole};
 use jiff::{Timestamp, tz::TimeZone};
 use launcher::console;
-use report::{
-    startup::{Column, Start, markdown, text},
-    write_whole,
-};
+use report::startup::{Column, Start, markdown, text};
 use serde_json::{Value, json};
 use startup::{Outcome, Server, Startup};
 

@@ -6,9 +6,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use crds::wording::one_line;
 use workload_profiles::loadgen::Round;
 
+use files::write_whole;
 use launcher::console::{self, PrintError};
 use loadgen::logs::test06::ElementType;
-use report::write_whole;
 use submission::{
     Division, Report,
     build::{self, BuildError, BuildOptions, ScenarioFile},

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use engine::user_file;
+use files::user_file;
 use launcher::{console, input};
 use policy::Policy;
 

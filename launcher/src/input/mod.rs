@@ -19,7 +19,7 @@ use crds::{
 };
 use workload_profiles::{Notice, Workload};
 
-use engine::user_file;
+use files::user_file;
 use report::Inputs;
 
 pub use error::InputError;

@@ -187,7 +187,7 @@ fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path
     info!(url, "downloading the {what}");
     // What ends the download early, other than the disk.
     let mut end = None;
-    let written = report::write_whole(path, |to| {
+    let written = files::write_whole(path, |to| {
         let mut hash = Sha256::new();
         let (mut bytes, mut told) = (0_u64, 0_u64);
         let read = download.read(MAX_BYTES, |chunk| {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crds::resolve::{ResolvedBaseline, ResolvedRun};
-use engine::user_file;
+use files::user_file;
 use report::{
     REPORT_FILE_NAME,
     baseline::{BaselineReport, MAX_BASELINE_BYTES},
@@ -27,10 +27,16 @@ pub(super) fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option
     }
     let Some(baseline) = &mut slo.baseline else { return Ok(None) };
     let mut path = baseline.report.clone().ok_or(InputError::NoBaseline)?;
-    if path.is_dir() {
+    let is_folder = path.is_dir();
+    if is_folder {
         path.push(REPORT_FILE_NAME);
     }
-    let text = match user_file::read_text(&path, MAX_BASELINE_BYTES) {
+    // Only a path of the command line may name a pipe: others may write where a run of the cluster looks.
+    let text = match given.is_some() && !is_folder {
+        true => user_file::read_text(&path, MAX_BASELINE_BYTES),
+        false => user_file::read_regular_text(&path, MAX_BASELINE_BYTES),
+    };
+    let text = match text {
         Ok(text) => text,
         Err(cause) => return Err(InputError::BaselineFile { path, cause }),
     };

@@ -1,5 +1,6 @@
 //! [I/O] Waits until the target can be measured, and finds out which model it serves.
 
+use files::user_file;
 use std::{net::SocketAddr, path::Path, pin::pin, time::Duration};
 
 use crds::{
@@ -21,7 +22,6 @@ use engine::{
     },
     issue::LoadError,
     stop::{Stop, StopState},
-    user_file,
 };
 
 /// Time between two attempts.

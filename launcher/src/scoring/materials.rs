@@ -1,5 +1,6 @@
 //! [I/O] Reads what answers are scored with: the expected answers and Punkt's tables.
 
+use files::user_file;
 use std::path::{Path, PathBuf};
 
 use accuracy::{
@@ -12,7 +13,6 @@ use anyhow::Context as _;
 use engine::{
     data_set::columns::{Label, read_columns},
     file_digest::FileDigest,
-    user_file,
 };
 use tracing::warn;
 

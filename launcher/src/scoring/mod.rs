@@ -13,6 +13,7 @@ use std::{
     thread,
 };
 
+use ::files::Counted;
 use accuracy::{
     benchmark::{Benchmark, Limit},
     files::{self, Provenance},
@@ -32,7 +33,7 @@ use engine::{
     recorder::{KeptOutput, Recorder},
 };
 use loadgen::logs::accuracy_log::{self, AccuracyEntry};
-use report::{AccuracyFile, Counted};
+use report::AccuracyFile;
 use tokenizer::Tokenizer;
 use tracing::warn;
 use workload_profiles::{

@@ -11,7 +11,7 @@ use super::{
     build::{Missing, source_tests},
     layout::ScenarioFolder,
 };
-use engine::user_file;
+use files::user_file;
 use loadgen::logs::{
     accuracy_log::ReadError,
     test06::{ElementType, Test06},

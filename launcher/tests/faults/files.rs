@@ -145,3 +145,63 @@ fn pipe(folder: &Folder, number: u32) -> String {
     assert!(Command::new("mkfifo").arg(folder.path(&name)).status().unwrap().success());
     name
 }
+
+/// Others may write beside the folder of a run: pipes there, and a lock that nobody gives back, hold up neither the run nor its figures.
+#[test]
+fn what_others_leave_beside_a_results_folder_holds_up_no_run() {
+    let folder = folder("unused");
+    let pipe = |name: &str| {
+        fs::create_dir_all(folder.path(name).parent().unwrap()).unwrap();
+        assert!(Command::new("mkfifo").arg(folder.path(name)).status().unwrap().success());
+    };
+    let table = |folder: &Folder, what: &str| {
+        fs::remove_file(folder.path("out")).ok();
+        let ended = ended(folder.shell("", &["run", "-f", "run.yaml"], "> out").spawn().unwrap());
+        assert_eq!(ended.code, Some(0), "{what}: {}", ended.stderr);
+        assert!(folder.text("out").contains("TTFT"), "{what}: {}", folder.text("out"));
+        ended.stderr
+    };
+    for name in ["report.json", "repeats.json", "summary.json"] {
+        pipe(&format!("results/of-others-{name}/{name}"));
+    }
+    table(&folder, "pipes in folders of others");
+    let ended = ended(folder.shell("", &["index", "results"], "").spawn().unwrap());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let failed = folder.benchwright(&["compare", "results/of-others-report.json", "results/latest"]).assert().failure();
+    failed.stderr(predicates::str::contains("no regular file"));
+
+    let held = File::options().append(true).open(folder.path("results/index.md")).unwrap();
+    held.lock().unwrap();
+    assert!(table(&folder, "a lock").contains("another process holds index.md"));
+    drop(held);
+    for name in ["index.md", "index.html"] {
+        fs::remove_file(folder.path("results").join(name)).unwrap();
+        pipe(&format!("results/{name}"));
+        assert!(table(&folder, name).contains("not all brought up to date"), "{name}");
+        fs::remove_file(folder.path("results").join(name)).unwrap();
+    }
+}
+
+/// The names of devices are links, so that a fault takes away a link and no device of this machine.
+#[test]
+fn a_result_that_is_written_to_a_device_or_a_pipe_leaves_it_there() {
+    let folder = folder("unused");
+    for results in ["results", "others"] {
+        folder.benchwright(&["run", "-f", "run.yaml", "--results", results]).assert().success();
+    }
+    for (name, device) in [("null", "/dev/null"), ("full", "/dev/full")] {
+        std::os::unix::fs::symlink(device, folder.path(name)).unwrap();
+    }
+    let page: &[&str] = &["page", "results/latest", "--output"];
+    let compare = |option| ["compare", "results/latest", "others/latest", option];
+    for arguments in [page, &compare("--html"), &compare("--markdown"), &compare("--json")] {
+        let to = |file| [arguments, &[file]].concat();
+        let code = |file| ended(folder.shell("", &to(file), "").spawn().unwrap()).code;
+        assert_eq!((code("null"), code("/dev/stdout")), (Some(0), Some(0)), "{arguments:?}");
+        assert!(code("full").is_some_and(|it| it != 0), "{arguments:?}");
+        assert!(folder.path("null").is_symlink() && folder.path("full").is_symlink(), "{arguments:?}");
+        let piped = ended(folder.shell("", &to("/dev/fd/7"), "7> >(cat > piped)").spawn().unwrap());
+        assert_eq!(piped.code, Some(0), "{arguments:?}: {}", piped.stderr);
+        until("what went through the pipe", || !folder.text("piped").is_empty());
+    }
+}

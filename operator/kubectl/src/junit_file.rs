@@ -1,10 +1,6 @@
 //! [I/O] `--junit`: the validity and the objectives of a status as test cases, under the names of the `junit.xml` of a results folder.
 
-use std::{
-    fs::{File, Metadata},
-    io::{self, Write as _},
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
 use crds::{
     BenchmarkRun, Met, Outcome,
@@ -12,101 +8,21 @@ use crds::{
     resolve::{ResolvedObjective, readable_slo},
     status::ConditionStatus,
 };
+use files::output;
 use junit::{Case, Suite};
 use kube::ResourceExt as _;
-use tempfile::NamedTempFile;
 
-use crate::{console, failure::Failure, follow::message_of};
-
-/// Where the test cases go.
-enum Target {
-    /// Standard output, under any name: it may hold a verdict already, which stays.
-    Stdout,
-    /// A device or a pipe.
-    Device,
-    /// A file, whole or not at all. A link to it stays.
-    File { path: PathBuf, folder: PathBuf },
-}
+use crate::{failure::Failure, follow::message_of};
 
 /// Finds out that the file cannot be written, before the hours of a run.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
-    let made = target(path).and_then(|target| match target {
-        Target::File { folder, .. } => temporary(&folder).map(drop),
-        Target::Stdout | Target::Device => Ok(()),
-    });
-    made.map_err(|it| cannot_be_written(path, &it))
+    output::check(path).map_err(|it| cannot_be_written(path, &it))
 }
 
 /// Writes the test cases.
 pub(crate) fn write(run: &BenchmarkRun, path: &Path) -> Result<(), Failure> {
-    write_to(path, &suite(run)).map_err(|it| cannot_be_written(path, &it))
-}
-
-fn write_to(path: &Path, suite: &Suite) -> io::Result<()> {
-    match target(path)? {
-        Target::Stdout => {
-            let mut text = Vec::new();
-            junit::write(suite, &mut text)?;
-            console::copy(&text)
-        }
-        Target::Device => {
-            let mut device = File::options().write(true).open(path)?;
-            junit::write(suite, &mut device)?;
-            device.flush()
-        }
-        Target::File { path, folder } => {
-            let mut file = temporary(&folder)?;
-            junit::write(suite, &mut file)?;
-            file.flush()?;
-            file.persist(path)?;
-            Ok(())
-        }
-    }
-}
-
-fn target(path: &Path) -> io::Result<Target> {
-    if let Ok(found) = path.metadata() {
-        if is_stdout(&found) {
-            return Ok(Target::Stdout);
-        }
-        if found.is_dir() {
-            return Err(io::Error::other("it is a folder"));
-        }
-        if !found.is_file() {
-            return Ok(Target::Device);
-        }
-    }
-    let path = match path.canonicalize() {
-        Ok(path) => path,
-        // There is no file yet; there may be a link to it.
-        Err(_) => folder_of(path).join(path.read_link().unwrap_or_else(|_| path.into())),
-    };
-    let folder = folder_of(&path).to_owned();
-    Ok(Target::File { path, folder })
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut file = tempfile::Builder::new();
-    // As any file of the user, and not for the user alone.
-    #[cfg(unix)]
-    file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    file.tempfile_in(folder)
-}
-
-#[cfg(unix)]
-fn is_stdout(file: &Metadata) -> bool {
-    use std::os::{fd::AsFd as _, unix::fs::MetadataExt as _};
-    let stdout = io::stdout().as_fd().try_clone_to_owned().and_then(|it| File::from(it).metadata());
-    stdout.is_ok_and(|it| (it.dev(), it.ino()) == (file.dev(), file.ino()))
-}
-
-#[cfg(not(unix))]
-fn is_stdout(_file: &Metadata) -> bool {
-    false
+    let written = output::write(path, |to| junit::write(&suite(run), to));
+    written.map(drop).map_err(|it| cannot_be_written(path, &it))
 }
 
 fn cannot_be_written(path: &Path, error: &io::Error) -> Failure {

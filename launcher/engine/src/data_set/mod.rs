@@ -23,6 +23,7 @@ mod sink;
 mod source;
 mod tree;
 
+use files::user_file;
 use std::{
     fs::File,
     io::{self, Read},
@@ -45,7 +46,6 @@ use crate::{
     model_folder::ModelFolderError,
     token_count::TokenCount,
     tokenizer_file::{self, TokenizerFileError},
-    user_file,
 };
 use chats::Chats;
 use compression::Compression;

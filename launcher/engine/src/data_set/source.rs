@@ -1,5 +1,6 @@
 //! [I/O] What a file is, by its first bytes and by its name, and the reader of its rows.
 
+use files::user_file;
 use std::{
     fs::{self, File},
     io::{self, BufRead as _, BufReader, Cursor, Read},
@@ -18,10 +19,7 @@ use super::{
     sink::RowSink,
     tree,
 };
-use crate::{
-    file_digest::{DigestReader, FileDigest},
-    user_file,
-};
+use crate::file_digest::{DigestReader, FileDigest};
 
 /// How a Parquet file begins.
 const PARQUET: &[u8] = b"PAR1";

@@ -6,6 +6,7 @@ mod message;
 mod otel;
 mod weka;
 
+use files::user_file;
 use std::{
     fs,
     io::{self, ErrorKind},
@@ -20,7 +21,7 @@ use workload_profiles::{
     workload::{FileSource, RecordedAnswers, RecordedFiles, RecordedFormat, RecordedSessions, RequestSource},
 };
 
-use crate::{file_digest::FileDigest, user_file};
+use crate::file_digest::FileDigest;
 pub(crate) use message::Message;
 
 /// The longest file, in bytes. Its values take about ten times as much memory while it is read.

@@ -6,6 +6,7 @@
 mod blocks;
 mod notices;
 
+use files::user_file;
 use std::{
     cell::Cell,
     io::{self, BufRead, BufReader, Read},
@@ -29,7 +30,6 @@ pub(crate) use blocks::hashes;
 use crate::{
     file_digest::{DigestReader, FileDigest},
     lines::{Bounded, Line, read_line},
-    user_file,
 };
 
 /// The most bytes that are read: ten million lines of a hundred bytes.

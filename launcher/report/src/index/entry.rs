@@ -1,13 +1,10 @@
 //! [I/O] What the page shows of a run, read from its `report.json`. Fields that the page does not show are not read, and fields that a
 //! report does not have are not shown, so that reports of older and newer releases have rows too.
 
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    path::Path,
-};
+use std::path::Path;
 
 use crds::wording::one_line;
+use files::user_file;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -147,13 +144,8 @@ fn read<T: DeserializeOwned>(path: &Path, stamp: Stamp) -> Result<T, String> {
     if stamp.bytes > MAX_REPORT {
         return Err(format!("{name} has {} bytes, more than the {MAX_REPORT} that are read", stamp.bytes));
     }
-    let content = || -> io::Result<Vec<u8>> {
-        let mut content = Vec::new();
-        // It may have grown since.
-        File::open(path)?.take(MAX_REPORT).read_to_end(&mut content)?;
-        Ok(content)
-    };
-    let content = content().map_err(|error| format!("{name} cannot be read: {error}"))?;
+    let content =
+        user_file::read_regular(path, MAX_REPORT).map_err(|error| format!("{name} cannot be read: {error}"))?;
     serde_json::from_slice(&content).map_err(|error| format!("{name} cannot be read: {error}"))
 }
 

@@ -20,16 +20,30 @@ pub use page::Rebuilt;
 /// Reports that an update reads at most, beside those that the page has: a run does not wait for the reports of thousands of others.
 const MAX_READ: usize = 200;
 
-/// Points `latest` at a folder, adds its line to `index.md`, and brings `index.html` up to date.
-///
-/// # Errors
-/// The root cannot be written, or its file system knows no links. The folder itself is whole all the same.
-pub fn add(root: &Path, report: &Report<'_>, stored: &Stored) -> io::Result<()> {
-    let file = lock(root)?;
-    lines::append(&file, &lines::row(report, stored))?;
-    point_latest(root, &stored.name)?;
-    page::update(root, MAX_READ)?;
-    Ok(())
+/// What the indexes show of a folder that was written.
+#[derive(Debug)]
+pub struct Addition {
+    folder: String,
+    row: String,
+}
+
+impl Addition {
+    pub fn new(report: &Report<'_>, stored: &Stored) -> Addition {
+        Addition { folder: stored.name.clone(), row: lines::row(report, stored) }
+    }
+
+    /// Points `latest` at the folder, adds its line to `index.md`, and brings `index.html` up to date. Waits while another process
+    /// does so.
+    ///
+    /// # Errors
+    /// The root cannot be written, or its file system knows no links. The folder itself is whole all the same.
+    pub fn write(self, root: &Path) -> io::Result<()> {
+        let file = lock(root, Missing::Made)?;
+        lines::append(&file, &self.row)?;
+        point_latest(root, &self.folder)?;
+        page::update(root, MAX_READ)?;
+        Ok(())
+    }
 }
 
 /// Writes `index.html` anew, with every run below the root.
@@ -37,16 +51,30 @@ pub fn add(root: &Path, report: &Report<'_>, stored: &Stored) -> io::Result<()> 
 /// # Errors
 /// The root cannot be read or written.
 pub fn rebuild(root: &Path) -> io::Result<Rebuilt> {
-    let _lock = lock(root)?;
+    let _lock = match lock(root, Missing::Refused) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        locked => Some(locked?),
+    };
     page::update(root, usize::MAX)
 }
 
 /// `index.md`, open for appending. Its lock keeps two launchers apart, for both indexes: `index.html` is replaced as a whole, and a lock
 /// on a file that is replaced would hold nobody off.
-fn lock(root: &Path) -> io::Result<File> {
-    let file = File::options().read(true).append(true).create(true).open(root.join(lines::FILE_NAME))?;
+fn lock(root: &Path, missing: Missing) -> io::Result<File> {
+    let path = root.join(lines::FILE_NAME);
+    if fs::symlink_metadata(&path).is_ok_and(|it| !it.is_file()) {
+        return Err(io::Error::other(format!("{} is no regular file; remove it", path.display())));
+    }
+    let file = File::options().read(true).append(true).create(missing == Missing::Made).open(path)?;
     file.lock()?;
     Ok(file)
+}
+
+/// What becomes of an `index.md` that is not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Made,
+    Refused,
 }
 
 /// The link is made under another name and renamed, so that `latest` always leads somewhere.

@@ -6,7 +6,6 @@
 
 use std::{
     collections::HashMap,
-    fs::File,
     io::{self, BufRead as _, BufReader, Read as _, Write},
     path::Path,
 };
@@ -17,7 +16,9 @@ use super::{
     entry::{Entry, Run},
     folders::{Folders, Kind},
 };
-use crate::{TOOL_VERSION, whole_file::write_whole};
+use files::{user_file, write_whole};
+
+use crate::TOOL_VERSION;
 
 /// The name of the file.
 const FILE_NAME: &str = "index.html";
@@ -108,7 +109,7 @@ fn notes(rebuilt: Rebuilt, others: u64, more: bool) -> Vec<String> {
 /// The rows of a page by their folders; none where there is no page, or one of another format.
 fn entries(page: &Path) -> HashMap<String, Entry> {
     let read = || -> io::Result<HashMap<String, Entry>> {
-        let mut lines = BufReader::new(File::open(page)?.take(MAX_PAGE));
+        let mut lines = BufReader::new(user_file::open_regular(page)?.take(MAX_PAGE));
         let (mut entries, mut begun) = (HashMap::new(), false);
         let mut line = Vec::new();
         loop {

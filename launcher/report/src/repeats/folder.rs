@@ -3,6 +3,7 @@
 //! It has its name from the start, because each run in it is whole when it has its own. One without `repeats.json` is that of a
 //! series that was killed.
 
+use files::{Written, write_whole};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -11,10 +12,7 @@ use std::{
 use crds::{envelope::ArtifactRef, resolve::repeat_name};
 
 use super::{RepeatsDocument, Series, markdown};
-use crate::{
-    folder::{StorageError, Stored, claim},
-    whole_file::{Written, write_whole},
-};
+use crate::folder::{StorageError, Stored, claim};
 
 /// The folder of a series.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, io::BufReader, path::Path};
 
-use engine::user_file;
+use files::user_file;
 use loadgen::logs::accuracy_log::{self, ReadError};
 
 /// What is wrong with the log, where something is: `samples` are to be answered.

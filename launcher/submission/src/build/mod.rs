@@ -24,7 +24,7 @@ use super::{
     findings::Report,
     layout::{Division, INCOMPLETE, Layout},
 };
-use engine::user_file;
+use files::user_file;
 use loadgen::logs::test06::ElementType;
 use report::{Folder, StorageError};
 

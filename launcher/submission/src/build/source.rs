@@ -14,7 +14,7 @@ use super::{
     super::{detail_log::DetailLog, layout::ScenarioFolder, limits::Benchmark, user_conf},
     Missing,
 };
-use engine::user_file;
+use files::user_file;
 
 /// The longest config.json and user.conf that are read, in bytes. The former holds the requests of a workload.
 const MAX_CONFIG: u64 = 64 << 20;

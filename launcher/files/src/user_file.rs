@@ -8,9 +8,11 @@
 use std::{
     fs::{self, File, FileType},
     io::{self, ErrorKind, Read as _},
-    os::unix::fs::FileTypeExt as _,
+    os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _},
     path::Path,
 };
+
+use rustix::fs::OFlags;
 
 /// Opens a file or a pipe.
 ///
@@ -25,13 +27,38 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Opens a regular file, and never waits. For a path that somebody else may have put there.
+///
+/// # Errors
+/// It is no regular file, or it cannot be opened.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    // Opening a pipe would wait for its writer. Reads of a regular file are not changed by this flag.
+    let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file; remove it"))
+}
+
 /// Reads a whole file of at most `most` bytes.
 ///
 /// # Errors
 /// As [`open`]; the file is longer, or it cannot be read.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    read_all(open(path)?, most)
+}
+
+/// Reads a whole regular file of at most `most` bytes, and never waits.
+///
+/// # Errors
+/// As [`open_regular`]; the file is longer, or it cannot be read.
+pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    read_all(open_regular(path)?, most)
+}
+
+fn read_all(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         let what =
             format!("it has more than {most} bytes, the most that is read here; check that it is the right file");
@@ -45,7 +72,19 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read`]; the file is not UTF-8.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    String::from_utf8(read(path, most)?).map_err(|error| {
+    text(read(path, most)?)
+}
+
+/// Reads a whole regular file of UTF-8 of at most `most` bytes, and never waits.
+///
+/// # Errors
+/// As [`read_regular`]; the file is not UTF-8.
+pub fn read_regular_text(path: &Path, most: u64) -> io::Result<String> {
+    text(read_regular(path, most)?)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let byte = error.as_bytes().get(at).copied().unwrap_or_default();
         let what = format!("byte {at}, counted from 0, is {byte:#04x}, which is no UTF-8; save it as UTF-8 text");
@@ -90,6 +129,7 @@ mod tests {
         let path = folder.path().join("a");
         fs::write(&path, "12345").unwrap();
         assert_eq!(read_text(&path, 5).unwrap(), "12345");
+        assert_eq!(read_regular_text(&path, 5).unwrap(), "12345");
         check(&path, 4, ErrorKind::FileTooLarge, "more than 4 bytes");
         fs::write(&path, b"ab\xff").unwrap();
         check(&path, 9, ErrorKind::InvalidData, "byte 2, counted from 0, is 0xff");
@@ -101,6 +141,8 @@ mod tests {
         let path = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
         assert!(made.success());
+        // There is no writer, and never will be.
+        assert_eq!(read_regular(&path, 9).unwrap_err().kind(), ErrorKind::InvalidInput);
         for (most, read) in [(5, true), (4, false)] {
             let writer = std::thread::spawn({
                 let path = path.clone();

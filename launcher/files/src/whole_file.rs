@@ -3,12 +3,12 @@
 use std::{
     fs,
     io::{self, BufWriter, Write},
-    os::unix::fs::PermissionsExt as _,
     path::Path,
 };
 
 use crds::hex;
 use sha2::{Digest as _, Sha256};
+use tempfile::NamedTempFile;
 
 /// Length and digest of a file that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,26 +19,36 @@ pub struct Written {
 }
 
 /// Writes a file with the content that `fill` writes, and creates its folder if it is missing. After an error no part of the
-/// file remains.
+/// file remains. A link is replaced by the file; anything else but a regular file stays.
 ///
 /// # Errors
-/// The file cannot be written, or `fill` gives up.
+/// The file cannot be written, something else has its name, or `fill` gives up.
 pub fn write_whole(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<Written> {
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if fs::symlink_metadata(path).is_ok_and(|it| !it.is_file() && !it.is_symlink()) {
+        return Err(io::Error::other("it is neither a file nor a link; remove it"));
+    }
+    let folder = folder_of(path);
     fs::create_dir_all(folder)?;
-    let temporary = tempfile::Builder::new()
-        .prefix(".")
-        .suffix(".tmp")
-        // The same mode as a file that a shell creates: the umask decides who may read it.
-        .permissions(fs::Permissions::from_mode(0o666))
-        .tempfile_in(folder)?;
-    let mut buffered = BufWriter::new(Counted::new(temporary));
+    let mut buffered = BufWriter::new(Counted::new(temporary(folder)?));
     fill(&mut buffered)?;
     let (inner, written) = buffered.into_inner().map_err(io::IntoInnerError::into_error)?.finish();
     // A full disk may report its error only at this point.
     inner.as_file().sync_all()?;
     inner.persist(path)?;
     Ok(written)
+}
+
+/// The folder in which a path is a name.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A file that is removed when it is dropped, with the mode of a file that a shell creates: the umask decides who may read it.
+pub(crate) fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new();
+    #[cfg(unix)]
+    file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    file.prefix(".").suffix(".tmp").tempfile_in(folder)
 }
 
 /// Counts and hashes what goes through it.
@@ -74,8 +84,10 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]

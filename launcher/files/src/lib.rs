@@ -1,0 +1,8 @@
+//! Reads the files that a user names ([`user_file`]), and writes files so that nobody sees half of one ([`whole_file`], [`output`]).
+
+pub mod output;
+#[cfg(unix)]
+pub mod user_file;
+pub mod whole_file;
+
+pub use whole_file::{Counted, Written, write_whole};
