@@ -85,6 +85,10 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         worker.context.client.give_files_back();
         barriers += 1;
         shared.wait_for_workers(barriers).await;
+        if let Some(at) = shared.cut_at(index) {
+            // For a worker without a part in the rest of the stage, too: the window of the load is the widest of its workers.
+            worker.context.recorder().stop_early(index, at, false);
+        }
         if let Some(samples) = samples {
             samples.end().await;
         }
@@ -130,6 +134,8 @@ fn count(worker: &Worker, stage: usize, unissued: Unissued, never_begun: bool) -
         was_due
     });
     recorder.count_unissued(stage, numbers, outcome);
-    recorder.stop_early(stage, shared.clock.now(), later);
+    let now = shared.clock.now();
+    recorder.stop_early(stage, now, later);
+    shared.cut(stage, now);
     if outcome == RequestOutcome::Cancelled { were_due } else { 0 }
 }

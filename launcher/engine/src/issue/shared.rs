@@ -23,6 +23,7 @@ use super::{
     start_rate::StartRate,
     stop_rules::{RuleEnd, StopRules},
     target_health::TargetHealth,
+    timeline::nanos,
 };
 use crate::{
     client::ClientGroup,
@@ -64,6 +65,8 @@ struct SharedStage {
     /// For a LoadGen phase: the queries that were issued, and why no more are.
     issued: AtomicU64,
     end: OnceLock<PhaseEnd>,
+    /// When a stop or a rule ended the stage, in nanoseconds plus one; 0 if none did.
+    cut: AtomicU64,
 }
 
 impl Shared {
@@ -87,6 +90,7 @@ impl Shared {
             concurrency_limit: ConcurrencyLimit::new(stage.max_concurrency),
             issued: AtomicU64::new(0),
             end: OnceLock::new(),
+            cut: AtomicU64::new(0),
         });
         Shared {
             stages: stages.collect(),
@@ -242,6 +246,16 @@ impl Shared {
     /// Ends a LoadGen phase; the first reason is kept.
     pub(super) fn end_phase(&self, stage: usize, end: PhaseEnd) {
         let _ = self.stages[stage].end.set(end);
+    }
+
+    /// Notes that a stop or a rule ended a stage on one worker. Other workers may have had nothing to do any more, or from the start.
+    pub(super) fn cut(&self, stage: usize, at: Duration) {
+        self.stages[stage].cut.fetch_max(nanos(at).saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// When a stage was cut on the last worker. Call it when all workers have ended the stage.
+    pub(super) fn cut_at(&self, stage: usize) -> Option<Duration> {
+        self.stages[stage].cut.load(Ordering::Relaxed).checked_sub(1).map(Duration::from_nanos)
     }
 
     /// Called when all workers have ended a stage: a LoadGen phase that nothing else ended has issued all its queries.

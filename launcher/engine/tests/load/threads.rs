@@ -6,15 +6,19 @@ use std::{
     net::Ipv4Addr,
     sync::{Arc, Mutex, atomic::Ordering},
     thread,
+    time::Duration,
 };
 
-use crds::{benchmark_run::Api, units::Seed};
+use crds::{
+    benchmark_run::Api,
+    units::{Seed, Span},
+};
 use engine::{
     client::Target,
     issue::{Files, LoadOrder, LoadResult, Progress, run_load},
     record::RequestOutcome,
     recorder::Keep,
-    stop::Stop,
+    stop::{Stop, StopReason},
 };
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
@@ -25,7 +29,7 @@ use workload_profiles::{
     Workload,
     workload::{
         AcrossStages, Arrivals, Load, MeasuredRate, Rate, RateBound, RateShape, RecordedFormat, RequestSource, Spacing,
-        Stage, Unit,
+        Stage, Unit, Window,
     },
 };
 
@@ -44,6 +48,48 @@ fn lanes_without_a_slot_leave_the_requests_to_the_others() {
         let counts: Vec<u64> = result.recorder.stages.iter().map(|it| it.outcomes[&RequestOutcome::Ok]).collect();
         assert_eq!(counts[..2], [30, 50]);
         assert!(counts[2] > 1, "{counts:?}");
+    }
+}
+
+/// Each kind of load is stopped after its first requests, an hour before it would end. Some threads have no slot, user or request, or
+/// have had theirs.
+#[test]
+fn a_stop_ends_the_window_whatever_the_threads_had_to_do() {
+    const HOUR: Duration = Duration::from_secs(3_600);
+    let first_then_much_later = || {
+        let mut stage = paced(0.001, 3);
+        stage.name = "open".into();
+        stage
+    };
+    let users =
+        Load::Users { users: 1, rate: 100.0.try_into().unwrap(), turns: 2, duration: Some(Span(HOUR)), count: None };
+    let by_users = talk(conversations(None, 2, millis(0)), Unit::Request, Stage::new("users", users));
+    for load in [
+        workload(vec![closed_for(1, HOUR, millis(0))], 2),
+        workload(vec![closed_for(3, HOUR, millis(0))], 2),
+        workload(vec![first_then_much_later()], 2),
+        by_users,
+    ] {
+        let load = Workload { window: Window::Cut, ..load };
+        let whole = if matches!(load.stages[0].load, Load::Open { .. }) { Duration::from_secs(2_000) } else { HOUR };
+        for (threads, end) in [(1, Stop::drain as fn(&Stop, StopReason)), (2, Stop::drain), (8, Stop::abort)] {
+            let (stop, progress) = (Stop::default(), Arc::<Progress>::default());
+            let result = serve(server(millis(2), millis(1)), |url| {
+                thread::scope(|scope| {
+                    scope.spawn(|| {
+                        while progress.ended.load(Ordering::Relaxed) == 0 {
+                            thread::sleep(millis(5));
+                        }
+                        end(&stop, StopReason::Signal);
+                    });
+                    run_until(url, &load, threads, &progress, &stop)
+                })
+            });
+            let (name, tally) = (&load.stages[0].name, &result.recorder.stages[0]);
+            let (open, close) = tally.window_bounds.unwrap();
+            assert!(close - open <= result.wall, "{name}, {threads} threads: {open:?} to {close:?}");
+            assert!(result.wall < whole && result.stopped == Some(StopReason::Signal), "{name}, {threads} threads");
+        }
     }
 }
 
@@ -70,6 +116,10 @@ fn run(workload: &Workload, threads: usize, progress: &Arc<Progress>) -> LoadRes
 }
 
 fn run_on(url: &str, workload: &Workload, threads: usize, progress: &Arc<Progress>) -> LoadResult {
+    run_until(url, workload, threads, progress, &Stop::default())
+}
+
+fn run_until(url: &str, workload: &Workload, threads: usize, progress: &Arc<Progress>, stop: &Stop) -> LoadResult {
     let target = Target::new(url, workload.api, None, None, &Default::default()).unwrap();
     let files = Files::read(workload, Seed(1)).unwrap();
     run_load(LoadOrder {
@@ -80,7 +130,7 @@ fn run_on(url: &str, workload: &Workload, threads: usize, progress: &Arc<Progres
         seeds: Seed(1).into(),
         keep: Keep::Records,
         threads,
-        stop: &Stop::default(),
+        stop,
         progress: Arc::clone(progress),
     })
     .unwrap()
