@@ -15,8 +15,8 @@ use std::{
 
 use clap::{Parser, Subcommand};
 use commands::{
-    accuracy, archive, compare, dataset, index, mlperf, offline_engine, page, plan, plot, profiles, prune, render, run,
-    show, sim, startup, submission, sut, validate,
+    accuracy, archive, compare, dataset, index, mlperf, mmlu, offline_engine, page, plan, plot, profiles, prune,
+    render, run, show, sim, startup, submission, sut, validate,
 };
 #[cfg(target_os = "linux")]
 use commands::{bench, server, server_wrapper};
@@ -97,6 +97,8 @@ enum Command {
     Accuracy(accuracy::AccuracyArgs),
     /// Run MLPerf's Llama 3.1 8B by the flags of a runner: Offline, Server, SingleStream, performance and accuracy
     Mlperf(mlperf::MlperfArgs),
+    /// Run MMLU by the flags of a runner
+    Mmlu(mmlu::MmluArgs),
     /// Build the tree of a submission to MLPerf Inference from finished LoadGen runs, or check one
     Submission(submission::SubmissionArgs),
     #[cfg(target_os = "linux")]
@@ -149,6 +151,7 @@ fn main() -> ExitCode {
         Command::Validate(args) => validate::run(&args),
         Command::Accuracy(args) => accuracy::run(&args),
         Command::Mlperf(args) => mlperf::run(&args),
+        Command::Mmlu(args) => mmlu::run(&args),
         Command::Archive(args) => archive::run(&args),
         Command::Prune(args) => prune::run(&args),
         Command::Plot(args) => Ok(plot::run(&args)),

@@ -55,6 +55,8 @@ mod readiness;
 mod repeat;
 #[path = "cli/repeats.rs"]
 mod repeats;
+#[path = "cli/runner_lines.rs"]
+mod runner_lines;
 #[path = "cli/server_metrics.rs"]
 mod server_metrics;
 #[path = "cli/startup.rs"]

@@ -45,7 +45,8 @@ pub fn accuracy_txt(outcome: &Outcome, log_sha256: &str) -> String {
     }
 }
 
-/// `rouge.json`: figures, limits and verdict, and how they came about. Figures are on the scale of 0 to 100, as the reference prints them.
+/// `rouge.json`: figures, limits and verdict, and how they came about. Figures are on the scale of 0 to 100, as the reference prints them;
+/// the keys of the runner for Llama 3.1 8B, at the root, are on its scale of 0 to 1.
 pub fn rouge_json(outcome: &Outcome, gate: &Gate, provenance: &Provenance) -> Json {
     let mut scores: Map<String, Json> = Map::new();
     let mut baseline = Map::new();
@@ -79,7 +80,7 @@ pub fn rouge_json(outcome: &Outcome, gate: &Gate, provenance: &Provenance) -> Js
     let whole = |key| outcome.value(key).map(|it| it as u64);
     let tables: Option<Map<String, Json>> =
         provenance.punkt.then(|| punkt::FILES.iter().map(|it| (it.name.to_owned(), it.sha256.into())).collect());
-    json!({
+    let mut json = json!({
         "benchmark": outcome.benchmark.name(),
         "scores": scores,
         "baseline": baseline,
@@ -110,7 +111,15 @@ pub fn rouge_json(outcome: &Outcome, gate: &Gate, provenance: &Provenance) -> Js
             "benchwright": provenance.version,
             "as": "rouge_score 0.1.2, nltk 3.8.1, numpy 1.26.4, mlcommons/inference b66003e1",
         },
-    })
+    });
+    // The keys of the runner for Llama 3.1 8B, on its scale of 0 to 1.
+    for value in outcome.values.iter().filter(|it| it.key.starts_with("rouge")) {
+        json[value.key] = (value.number / 100.0).into();
+    }
+    for judged in gate.limits.iter().filter(|it| it.limit.key.starts_with("rouge")) {
+        json[format!("threshold_{}", judged.limit.key)] = (judged.limit.bound() / 100.0).into();
+    }
+    json
 }
 
 #[cfg(test)]
@@ -145,11 +154,12 @@ mod tests {
     }
 
     #[test]
-    fn rouge_json_has_one_scale_and_the_verdict() {
+    fn rouge_json_has_the_scales_of_the_reference_and_of_the_runner_and_the_verdict() {
         let outcome = outcome();
         let gate = judge(&outcome, outcome.benchmark.limits(false), Some(13_368), &[]);
         let json = rouge_json(&outcome, &gate, &Provenance::default());
-        assert_eq!(json["scores"], json!({"rouge1": 40.0}));
+        assert_eq!((&json["scores"], &json["rouge1"]), (&json!({"rouge1": 40.0}), &json!(0.4)));
+        assert_eq!(json["threshold_rouge1"], 0.99 * 38.7792 / 100.0);
         assert_eq!(json["baseline"]["rouge1"], 38.7792);
         assert_eq!((&json["gate_multiplier"], &json["run_gen_len"]), (&json!(0.99), &json!(12)));
         assert_eq!((&json["verdict"], &json["limits"][0]["passed"]), (&json!("undecided"), &Json::Null));

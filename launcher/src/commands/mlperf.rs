@@ -3,52 +3,54 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use crds::{
-    ExitCode,
-    benchmark_run::{GROUP, KIND, VERSION},
-    wording::with_causes,
-};
-use launcher::{
-    console,
-    input::{LocalOptions, RunSource},
-    run::{self, RunOptions},
-};
+use crds::{Outcome, wording::with_causes};
+use files::user_file;
 use report::{
-    index,
+    LoadGenSummary, index,
     prune::{Limits, prune},
     report_file,
 };
 use serde_json::{Map, Value, json};
-use workload_profiles::workload::{check_of_benchmark, without_share};
+use workload_profiles::{
+    loadgen::{self, ConfFile, Settings, apply_config},
+    workload::{check_of_benchmark, without_share},
+};
 
-use super::{plot, preset::PresetArg};
+use super::{
+    plot,
+    runner_args::{RunArgs, Switch, TargetArgs, say},
+};
 
-/// The folder below which each kind of run has a folder of its own.
-const RESULTS: &str = "results";
+/// The runner's name of the data set that it downloads.
+const CNN_DAILY_MAIL: &str = "cnndm";
+/// The context that each model has, in tokens: synthetic prompts fit into it with their answers.
+const CONTEXT: u32 = 2_048;
+/// The most tokens of an answer of Llama 3.1 8B.
+const ANSWER: u32 = 128;
+/// The longest file of settings, and the longest summary, in bytes.
+const MAX_BYTES: u64 = 4 << 20;
 
 #[derive(Args)]
 pub(crate) struct MlperfArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    run: RunArgs,
+    /// The round of MLPerf Inference, such as 5.1 [default: the newest]
+    #[arg(long, value_name = "ROUND")]
+    version: Option<String>,
     /// The benchmark of the category: Llama 3.1 8B for datacenter, and the one of 5,000 samples for edge
-    #[arg(long, value_enum, default_value_t = Category::Datacenter)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = Category::Datacenter)]
     category: Category,
     /// How samples are issued
-    #[arg(long, value_enum, default_value_t = Scenario::Offline)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = Scenario::Offline)]
     scenario: Scenario,
     /// What is tested
-    #[arg(long, value_enum, default_value_t = Mode::Performance)]
+    #[arg(long, alias = "test-mode", value_enum, ignore_case = true, default_value_t = Mode::Performance)]
     mode: Mode,
-    /// Another benchmark, as MLPerf names it, such as llama2-70b-99.9
-    #[arg(long, value_name = "NAME")]
+    /// Another benchmark, as MLPerf or LoadGen names it, such as llama2-70b-99.9
+    #[arg(long, alias = "lg-model-name", value_name = "NAME")]
     benchmark: Option<String>,
-    /// The base URL of the server, without /v1
-    #[arg(short = 'U', long, alias = "api-server-url", value_name = "URL", required_unless_present = "simulator")]
-    url: Option<String>,
-    /// The embedded simulator in place of a server
-    #[arg(long, value_name = "PRESET", num_args = 0..=1, default_missing_value = "tiny", conflicts_with = "url")]
-    simulator: Option<PresetArg>,
-    /// The model that requests name [default: the one that the server serves]
-    #[arg(short, long, alias = "model-name", value_name = "NAME")]
-    model: Option<String>,
     /// The data set with tokens, and with expected answers for the mode accuracy [default: synthetic prompts]
     #[arg(long, alias = "dataset-path", value_name = "FILE")]
     dataset: Option<PathBuf>,
@@ -58,9 +60,13 @@ pub(crate) struct MlperfArgs {
     /// Send texts as chats
     #[arg(long)]
     chat: bool,
-    /// The number of samples [default: all of the benchmark]
+    /// The number of samples, or auto, all of the benchmark. With fewer the test is a smoke test: it issues about so many, and its result is
+    /// not one of MLPerf [default: auto]
     #[arg(long, value_name = "N")]
-    total_sample_count: Option<u64>,
+    total_sample_count: Option<String>,
+    /// The most tokens of an answer [default: those of the benchmark]
+    #[arg(long, value_name = "TOKENS")]
+    max_new_tokens: Option<u32>,
     /// Queries per second in Server, auto (0.8 of the last Offline run, or a search), or search [default: auto]
     #[arg(long, value_name = "QPS")]
     server_target_qps: Option<String>,
@@ -70,7 +76,7 @@ pub(crate) struct MlperfArgs {
     /// The expected latency in SingleStream, in milliseconds [default: 1000]
     #[arg(long, value_name = "MS")]
     singlestream_target_latency: Option<f64>,
-    /// The least duration of a performance test, in milliseconds [default: that of the round]
+    /// The least duration of a performance test, in milliseconds [default: that of the round, or 0 in a smoke test]
     #[arg(long, value_name = "MS")]
     min_duration: Option<u64>,
     /// Requests under way at once in Offline and Server
@@ -80,26 +86,23 @@ pub(crate) struct MlperfArgs {
     #[arg(long, value_name = "FILE")]
     user_conf: Option<PathBuf>,
     /// Ask for 99.9 % of the reference's accuracy in place of 99 %
-    #[arg(long)]
-    high_accuracy: bool,
+    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "1", default_value = "0")]
+    high_accuracy: Switch,
     /// The model's tokenizer.json or its folder, for the mode accuracy
     #[arg(long, value_name = "PATH")]
     tokenizer: Option<PathBuf>,
     /// NLTK's folder punkt_tab/english, for the mode accuracy [default: the variable PUNKT_DATA]
     #[arg(long, value_name = "FOLDER")]
     punkt: Option<PathBuf>,
-    /// The folder in which runs of this benchmark, scenario and mode have their folders [default: results/BENCHMARK-SCENARIO-MODE]
-    #[arg(long, alias = "output-dir", value_name = "DIR")]
-    results: Option<PathBuf>,
-    /// Keep the folders of earlier runs of the same benchmark, scenario and mode; else only the new one stays
+    /// 0: a valid run deletes the folders of earlier runs of the same settings, and names them
+    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "1", default_value = "1")]
+    keep_all: Switch,
+    /// Read the server's metrics during the load, which every run does
     #[arg(long)]
-    keep_all: bool,
-    /// Print the BenchmarkRun, and run nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Tell a pipeline the outcome by the exit code, as `benchwright run --gate` does
-    #[arg(long)]
-    gate: bool,
+    enable_metrics: bool,
+    /// Reserved by the runner; every run has all figures
+    #[arg(long, value_enum, value_name = "0|1")]
+    extra_metrics: Option<Switch>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -124,13 +127,17 @@ enum Mode {
 }
 
 impl Scenario {
+    fn of_loadgen(self) -> loadgen::Scenario {
+        match self {
+            Scenario::Offline => loadgen::Scenario::Offline,
+            Scenario::Server => loadgen::Scenario::Server,
+            Scenario::Singlestream => loadgen::Scenario::SingleStream,
+        }
+    }
+
     /// LoadGen's name.
     fn name(self) -> &'static str {
-        match self {
-            Scenario::Offline => "Offline",
-            Scenario::Server => "Server",
-            Scenario::Singlestream => "SingleStream",
-        }
+        self.of_loadgen().name()
     }
 }
 
@@ -141,6 +148,36 @@ impl Mode {
             Mode::Accuracy => "accuracy",
             Mode::Both => "both",
         }
+    }
+}
+
+/// The settings of LoadGen that a user.conf has set.
+struct UserConf {
+    text: String,
+    benchmark: String,
+    scenario: loadgen::Scenario,
+}
+
+impl UserConf {
+    /// Whether the file decides a setting: it then has one value, whatever was set before.
+    fn sets<T: PartialEq>(&self, of: fn(&mut Settings) -> &mut T, values: [T; 2]) -> bool {
+        let [one, other] = values.map(|before| {
+            let mut settings = Settings { scenario: self.scenario, ..Settings::default() };
+            *of(&mut settings) = before;
+            // A wrong line is a problem of the profile.
+            let read =
+                apply_config(ConfFile::UserConf, Some(&self.text), &self.benchmark, self.scenario, &mut settings);
+            read.is_ok().then_some(settings)
+        });
+        one.zip(other).is_some_and(|(mut one, mut other)| of(&mut one) == of(&mut other))
+    }
+
+    /// Whether a flag decides a setting that the file may decide, too. A flag that overrides the file is told.
+    fn yields(&self, flag: &str, given: bool, is_set: bool) -> bool {
+        if given && is_set {
+            say(format_args!("{flag} overrides the value of --user-conf"));
+        }
+        given || !is_set
     }
 }
 
@@ -159,42 +196,94 @@ impl MlperfArgs {
         name.replace(|it: char| !it.is_ascii_alphanumeric(), "-")
     }
 
+    fn user_conf(&self) -> anyhow::Result<UserConf> {
+        let read = self.user_conf.as_ref().map(|file| {
+            let text = user_file::read_text(file, MAX_BYTES);
+            text.map_err(|error| anyhow::anyhow!("cannot read {}: {error}", file.display()))
+        });
+        Ok(UserConf {
+            text: read.transpose()?.unwrap_or_default(),
+            benchmark: loadgen::canonical_benchmark(&self.benchmark()),
+            scenario: self.scenario.of_loadgen(),
+        })
+    }
+
+    /// The number of samples that a smoke test has; `None` for a test of the whole benchmark.
+    fn smoke_test(&self) -> anyhow::Result<Option<u64>> {
+        let Some(text) = self.total_sample_count.as_deref().filter(|it| *it != "auto") else { return Ok(None) };
+        let count = text.parse().ok().filter(|it| *it > 0);
+        let count = count
+            .ok_or_else(|| anyhow::anyhow!("--total-sample-count is {text:?}; write a number above 0, or auto"))?;
+        let all = loadgen::samples_of_benchmark(&loadgen::canonical_benchmark(&self.benchmark()));
+        Ok(all.is_none_or(|all| count < all).then_some(count))
+    }
+
     /// The profile, in the format of `harness: loadgen`.
     fn profile(&self) -> anyhow::Result<Value> {
+        let user_conf = self.user_conf()?;
+        let smoke_test = self.smoke_test()?;
         let mut profile = json!({
             "benchmark": self.benchmark(),
             "scenario": self.scenario.name(),
             "mode": self.mode.name(),
             "api": if self.chat { "chat" } else { "completions" },
         });
-        let rate = match self.scenario {
-            Scenario::Offline => Some(self.offline_target_qps.as_deref()),
-            Scenario::Server => Some(self.server_target_qps.as_deref()),
+        if let Some(round) = &self.version {
+            profile["round"] = format!("v{}", round.trim_start_matches('v')).into();
+        }
+        let by_flag = match self.scenario {
+            Scenario::Offline => Some(("--offline-target-qps", self.offline_target_qps.as_deref())),
+            Scenario::Server => Some(("--server-target-qps", self.server_target_qps.as_deref())),
             Scenario::Singlestream => None,
         };
-        if let Some(rate) = rate.filter(|_| self.mode != Mode::Accuracy) {
-            profile["target_qps"] = number(rate.unwrap_or("auto"));
+        if let Some((flag, rate)) = by_flag.filter(|_| self.mode != Mode::Accuracy) {
+            let of_file = match self.scenario {
+                Scenario::Offline => user_conf.sets(|it| &mut it.offline_expected_qps, [1.0, 2.0]),
+                _ => user_conf.sets(|it| &mut it.server_target_qps, [1.0, 2.0]),
+            };
+            if user_conf.yields(flag, rate.is_some(), of_file) {
+                // A smoke test of Offline issues its samples whatever rate is expected.
+                let searched = self.scenario == Scenario::Offline && smoke_test.is_some();
+                profile["target_qps"] = number(rate.unwrap_or(if searched { "1" } else { "auto" }));
+            }
         }
         let mut settings = Map::new();
-        settings.extend(self.min_duration.map(|it| ("min_duration".to_owned(), it.into())));
+        let of_file = user_conf.sets(|it| &mut it.min_duration_ms, [1, 2]);
+        let least = self.min_duration.or(smoke_test.map(|_| 0).filter(|_| !of_file));
+        if user_conf.yields("--min-duration", self.min_duration.is_some(), of_file) {
+            settings.extend(least.map(|it| ("min_duration".to_owned(), it.into())));
+        }
+        if !user_conf.sets(|it| &mut it.min_query_count, [1, 2]) {
+            // LoadGen adds a pass over the samples in SingleStream.
+            let fewer = u64::from(self.scenario == Scenario::Singlestream);
+            let queries = |it: u64| it.saturating_sub(fewer).max(1);
+            settings.extend(smoke_test.map(|it| ("min_query_count".to_owned(), queries(it).into())));
+        }
         if self.scenario == Scenario::Singlestream {
-            settings.insert("target_latency".into(), self.singlestream_target_latency.unwrap_or(1_000.0).into());
+            let (flag, given) = ("--singlestream-target-latency", self.singlestream_target_latency);
+            let of_file = user_conf.sets(|it| &mut it.single_stream_expected_latency_ns, [1.0, 2.0]);
+            if user_conf.yields(flag, given.is_some(), of_file) {
+                settings.insert("target_latency".into(), given.unwrap_or(1_000.0).into());
+            }
         }
         if !settings.is_empty() {
             profile["settings"] = settings.into();
         }
-        if let Some(count) = self.total_sample_count {
+        if let Some(count) = smoke_test {
             profile["qsl"] = json!({"total_sample_count": count});
+            say(format_args!("a smoke test of {count} samples: its result is not a valid result of MLPerf"));
+        }
+        if let Some(tokens) = self.max_new_tokens {
+            profile["tokens"] = json!({"max": tokens});
         }
         if let Some(most) = self.max_concurrency.filter(|_| self.scenario != Scenario::Singlestream) {
             profile["maxConcurrency"] = most.into();
         }
-        if let Some(file) = &self.user_conf {
-            let text = files::user_file::read_text(file, 1 << 20);
-            profile["user_conf"] =
-                text.map_err(|error| anyhow::anyhow!("cannot read {}: {error}", file.display()))?.into();
+        if !user_conf.text.is_empty() {
+            profile["user_conf"] = user_conf.text.into();
         }
-        profile["dataset"] = match &self.dataset {
+        let dataset = self.dataset.as_ref().filter(|it| it.as_os_str() != CNN_DAILY_MAIL);
+        profile["dataset"] = match dataset {
             Some(file) => {
                 let mut set = json!({"path": file});
                 set.as_object_mut().into_iter().for_each(|it| {
@@ -203,13 +292,32 @@ impl MlperfArgs {
                 json!({"file": set})
             }
             None => {
-                json!({"synthetic": {"input": {"shape": "lognormal", "mean": 800, "stdDev": 400, "min": 1, "max": 2048}}})
+                self.say_that_prompts_are_synthetic();
+                let most = self.target.max_model_len().unwrap_or(CONTEXT).min(CONTEXT);
+                let most = most.saturating_sub(self.max_new_tokens.unwrap_or(ANSWER)).max(1);
+                json!({"synthetic": {"input": {"shape": "lognormal", "mean": most.min(800), "stdDev": 400, "min": 1, "max": most}}})
             }
         };
-        if self.dataset.is_some() && self.mode != Mode::Performance {
+        if dataset.is_some() && self.mode != Mode::Performance {
             profile["accuracy"] = self.accuracy();
         }
         Ok(profile)
+    }
+
+    /// No data set is downloaded: without a file there are prompts, and no answers to compare with.
+    fn say_that_prompts_are_synthetic(&self) {
+        let ignored: Vec<&str> = [("--tokenizer", &self.tokenizer), ("--punkt", &self.punkt)]
+            .into_iter()
+            .filter_map(|(flag, path)| path.is_some().then_some(flag))
+            .collect();
+        let unscored = match (self.mode, ignored.is_empty()) {
+            (Mode::Performance, true) => String::new(),
+            (Mode::Performance, false) => format!(", and {} has no effect", ignored.join(" and ")),
+            (_, true) => ", and no answer is scored".to_owned(),
+            (_, false) => format!(", no answer is scored, and {} has no effect", ignored.join(" and ")),
+        };
+        let wanted = if self.dataset.is_some() { "cnndm is not downloaded: " } else { "" };
+        say(format_args!("{wanted}the prompts are synthetic{unscored}; give the data set as --dataset FILE"));
     }
 
     fn accuracy(&self) -> Value {
@@ -217,7 +325,7 @@ impl MlperfArgs {
         let mut accuracy = json!({});
         // A benchmark without a check is said by the profile.
         if let Some(check) = check_of_benchmark(&benchmark) {
-            let high = self.high_accuracy || check.ends_with("-99.9");
+            let high = self.high_accuracy == Switch::On || check.ends_with("-99.9");
             let base = without_share(&check);
             accuracy["check"] = if high { format!("{base}-99.9") } else { base.to_owned() }.into();
         }
@@ -228,27 +336,6 @@ impl MlperfArgs {
         }
         accuracy
     }
-
-    /// The BenchmarkRun as YAML.
-    fn document(&self) -> anyhow::Result<String> {
-        let mut target = match (&self.url, self.simulator) {
-            (Some(url), _) => json!({"url": url}),
-            (None, preset) => {
-                json!({"simulator": {"preset": crds::benchmark_run::SimulatorPreset::from(preset.unwrap_or_default())}})
-            }
-        };
-        if let Some(model) = &self.model {
-            target["model"] = model.as_str().into();
-        }
-        let profile = serde_saphyr::to_string(&self.profile()?)?;
-        let run = json!({
-            "apiVersion": format!("{GROUP}/{VERSION}"),
-            "kind": KIND,
-            "metadata": {"name": self.name()},
-            "spec": {"harness": "loadgen", "target": target, "profile": {"inline": profile}},
-        });
-        Ok(serde_saphyr::to_string(&run)?)
-    }
 }
 
 /// A rate as a number, or a word such as auto.
@@ -258,76 +345,63 @@ fn number(rate: &str) -> Value {
 
 /// Exit status: that of `benchwright run`.
 pub(crate) fn run(args: &MlperfArgs) -> anyhow::Result<u8> {
-    let document = args.document()?;
-    if args.dry_run {
-        console::print(document)?;
-        return Ok(ExitCode::Done.code());
+    let ended = args.run.run(&args.name(), args.target.target(), "loadgen", &args.profile()?)?;
+    if let Some(folder) = &ended.folder {
+        draw(folder);
+        if args.keep_all == Switch::Off {
+            replace_earlier(&args.run.results, folder, &args.name());
+        }
     }
-    let results = args.results.clone().unwrap_or_else(|| Path::new(RESULTS).join(args.name()));
-    let before = latest(&results);
-    let options = RunOptions {
-        source: Some(RunSource::Document(document)),
-        input: None,
-        local: LocalOptions::default(),
-        results: Some(results.clone()),
-        no_results: false,
-        now: false,
-        threads: None,
-        gate: args.gate,
-        baseline: None,
-        status_port: None,
-        termination_log: None,
-        plain: false,
-        commit: crate::COMMIT,
-    };
-    let status = run::run(&options);
-    let after = latest(&results).filter(|it| before.as_ref() != Some(it));
-    if let Some(folder) = after {
-        finish(&results, &folder, &args.name(), args.keep_all);
-    }
-    Ok(status)
+    Ok(ended.status)
 }
 
-/// The names of what lies in a folder.
-fn names_in(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|it| it.file_name().into_string().ok()).collect()
-}
-
-/// The folder of the last finished run.
-fn latest(results: &Path) -> Option<PathBuf> {
-    Some(results.join(std::fs::read_link(results.join("latest")).ok()?))
-}
-
-/// Draws the plots of a new run, and deletes the folders of earlier runs of the same name. What fails here is said, and changes no
-/// result.
-fn finish(results: &Path, folder: &Path, run: &str, keep_all: bool) {
+/// Draws the plots of a new run. What fails here is said, and changes no result.
+fn draw(folder: &Path) {
     let plotted = report_file::read(folder).map_err(anyhow::Error::from).and_then(|(_, document)| {
         plot::write(&document, &folder.join(plot::FOLDER), &plot::Format::PICTURES).map_err(anyhow::Error::from)
     });
     if let Err(error) = plotted {
-        console::say(format_args!("benchwright: the plots were not written: {}", with_causes(error.as_ref())));
+        say(format_args!("the plots were not written: {}", with_causes(error.as_ref())));
     }
-    if keep_all {
-        return;
+}
+
+/// Deletes the folders of earlier runs that a valid run of the same settings replaces, and names them.
+fn replace_earlier(results: &Path, folder: &Path, run: &str) {
+    if !is_valid(folder) {
+        return say("earlier runs stay, because this one is not valid");
     }
-    let name = folder.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+    let new = folder.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+    let settings = |folder: &Path| user_file::read_regular(&folder.join("profile.yaml"), MAX_BYTES).ok();
+    let of_new = settings(folder);
+    let entries = std::fs::read_dir(results).into_iter().flatten().flatten();
+    let names = entries.filter_map(|it| it.file_name().into_string().ok());
     // The user may have other runs in the same folder. A name is the time, a hyphen and the name of the run.
-    let is_other = |it: &String| it.split_once('-').is_none_or(|(_, name)| name != run);
-    let of_others: Vec<String> = names_in(results).into_iter().filter(is_other).collect();
-    let spared: Vec<&str> = of_others.iter().map(String::as_str).chain([name]).collect();
+    let is_earlier = |name: &String| {
+        let same_run = name != new && name.split_once('-').is_some_and(|(_, of)| of == run);
+        same_run && of_new.is_some() && settings(&results.join(name)) == of_new
+    };
+    let spared: Vec<String> = names.filter(|it| !is_earlier(it)).collect();
+    let spared: Vec<&str> = spared.iter().map(String::as_str).collect();
     let limits = Limits { keep_runs: Some(1), keep_days: None };
     match prune(results, limits, &spared, clock::now().into(), false) {
         Ok(pruned) => {
-            if !pruned.deleted.is_empty()
-                && let Err(error) = index::rebuild(results)
-            {
-                console::say(format_args!("benchwright: index.html was not brought up to date: {error}"));
+            if !pruned.deleted.is_empty() {
+                say(format_args!("deleted by --keep-all 0: {}", pruned.deleted.join(", ")));
+                if let Err(error) = index::rebuild(results) {
+                    say(format_args!("index.html was not brought up to date: {error}"));
+                }
             }
             for (name, error) in &pruned.failed {
-                console::say(format_args!("benchwright: the earlier run {name} cannot be deleted: {error}"));
+                say(format_args!("the earlier run {name} cannot be deleted: {error}"));
             }
         }
-        Err(error) => console::say(format_args!("benchwright: earlier runs were not deleted: {error}")),
+        Err(error) => say(format_args!("earlier runs were not deleted: {error}")),
     }
+}
+
+/// Whether all tests of a run are valid.
+fn is_valid(folder: &Path) -> bool {
+    let text = user_file::read_regular(&folder.join("summary.json"), MAX_BYTES).ok();
+    let summary = text.and_then(|it| serde_json::from_slice::<LoadGenSummary>(&it).ok());
+    summary.is_some_and(|it| it.outcome == Outcome::Passed && it.tests.iter().all(|it| it.valid != Some(false)))
 }

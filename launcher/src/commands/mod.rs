@@ -9,6 +9,7 @@ pub(crate) mod dataset;
 pub(crate) mod index;
 mod input_args;
 pub(crate) mod mlperf;
+pub(crate) mod mmlu;
 pub(crate) mod offline_engine;
 pub(crate) mod page;
 pub(crate) mod plan;
@@ -18,6 +19,7 @@ pub(crate) mod profiles;
 pub(crate) mod prune;
 pub(crate) mod render;
 pub(crate) mod run;
+mod runner_args;
 #[cfg(target_os = "linux")]
 pub(crate) mod server;
 #[cfg(target_os = "linux")]

@@ -77,6 +77,7 @@ mod tests {
             reasons: Vec::new(),
             trials: Vec::new(),
             tests: vec![test],
+            runner: Map::new(),
         };
         let summary = serde_json::to_string(&summary).unwrap();
         fs::write(folder.join("summary.json"), summary).unwrap();

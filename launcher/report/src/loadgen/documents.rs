@@ -1,12 +1,12 @@
 //! `config.json` and `summary.json` of a run with LoadGen tests. The same types are written and read.
 
 use analysis::loadgen::verdict::{TestVerdict, TrialVerdict};
-use crds::summary::Outcome;
+use crds::{accuracy::AccuracyVerdict, summary::Outcome};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use workload_profiles::{
-    loadgen::Effective,
+    loadgen::{Effective, Mode},
     workload::{LoadGen, RequestSource, Sampling, Timeouts},
 };
 
@@ -66,6 +66,9 @@ pub struct LoadGenSummary {
     /// The trials before the tests.
     pub trials: Vec<TrialVerdict>,
     pub tests: Vec<TestVerdict>,
+    /// The same in the words of the runner for Llama 3.1 8B: `meta`, `system`, `run`, `logs`. What is not known is null.
+    #[serde(flatten)]
+    pub runner: Map<String, Value>,
 }
 
 impl LoadGenSummary {
@@ -82,7 +85,59 @@ impl LoadGenSummary {
             reasons: analysis.verdict.reasons.iter().map(ToString::to_string).collect(),
             trials: tests.trials.clone(),
             tests: tests.verdicts().cloned().collect(),
+            runner: runner_keys(report, tests),
         }
+    }
+}
+
+/// The keys of the runner's `summary.json`. Figures of accuracy are on its scale of 0 to 1.
+fn runner_keys(report: &Report<'_>, tests: &LoadGenReport) -> Map<String, Value> {
+    let of_mode = |mode| tests.verdicts().find(|it| it.mode == mode && !it.audited);
+    let performance = of_mode(Mode::PerformanceOnly);
+    let scenario = tests.verdicts().next().map(|it| it.scenario.name().to_lowercase());
+    let rate = |it: &TestVerdict| {
+        let keys = ["result_samples_per_second", "result_completed_samples_per_sec"];
+        keys.iter().find_map(|key| it.figures.get(*key).cloned())
+    };
+    let accuracy = report.analysis.accuracy.as_ref().map(|it| {
+        let figures = |prefix: &'static str| it.figures.iter().filter(move |it| it.name.starts_with(prefix));
+        let rouge: Map<String, Value> =
+            figures("rouge").map(|it| (it.name.clone(), (it.value / 100.0).into())).collect();
+        let number = |name| figures(name).next().map(|it| it.value);
+        json!({
+            "rouge": rouge,
+            "passed": match it.verdict { AccuracyVerdict::Passed => Some(true), AccuracyVerdict::Failed => Some(false), AccuracyVerdict::Undecided | AccuracyVerdict::NotJudged => None },
+            "run_gen_len": number("gen_len"),
+            "run_gen_num": number("gen_num"),
+        })
+    });
+    let logs: Map<String, Value> = [
+        ("summary_txt", Mode::PerformanceOnly, "mlperf_log_summary.txt"),
+        ("detail_txt", Mode::PerformanceOnly, "mlperf_log_detail.txt"),
+        ("accuracy_json", Mode::AccuracyOnly, "mlperf_log_accuracy.json"),
+    ]
+    .into_iter()
+    .map(|(key, mode, file)| (key.to_owned(), of_mode(mode).map(|it| format!("{}/{file}", it.folder)).into()))
+    .collect();
+    let keys = json!({
+        "meta": {"scenario": scenario, "model": report.analysis.model},
+        "system": {
+            "gpu_count": report.run.hardware.as_ref().map(|it| it.accelerators),
+            "vllm_version": report.server.filter(|it| it.before.engine.as_deref().is_some_and(|it| it.contains("vLLM"))).and_then(|it| it.before.version.clone()),
+        },
+        "run": {
+            "accuracy": accuracy,
+            "performance": performance.map(|it| json!({
+                "scenario": scenario,
+                "tokens_per_sec": it.figures.get("result_tokens_per_second"),
+                "samples_per_sec": rate(it),
+            })),
+        },
+        "logs": logs,
+    });
+    match keys {
+        Value::Object(keys) => keys,
+        _ => Map::new(),
     }
 }
 

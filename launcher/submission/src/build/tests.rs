@@ -221,6 +221,7 @@ fn a_run_that_benchwright_calls_invalid_is_noted() {
             reasons: vec!["SendLagTooLarge: 131 ms".into()],
             trials: Vec::new(),
             tests: Vec::new(),
+            runner: serde_json::Map::new(),
         };
         fs::write(run.join("summary.json"), serde_json::to_string(&summary).unwrap()).unwrap();
     }

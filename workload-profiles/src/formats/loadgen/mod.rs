@@ -15,6 +15,7 @@ pub use audit::{audit_config, audit_tests};
 pub use conf::{ConfError, ConfFile, LineError, Remark, apply_config};
 pub(crate) use conf::{KEYS, SettingType};
 pub use effective::Effective;
+pub use profile::{canonical_benchmark, samples_of_benchmark};
 pub use rounds::Round;
 pub use settings::{Mode, Qsl, Scenario, Settings};
 pub use workload::{AutoQps, LoadGen, LoadGenTest, Phase};

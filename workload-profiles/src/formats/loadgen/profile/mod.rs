@@ -125,6 +125,16 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
     })
 }
 
+/// LoadGen's name of a benchmark: `llama3_1-8b` of `llama3.1-8b`. Any other name is returned as it is.
+pub fn canonical_benchmark(name: &str) -> String {
+    benchmark::canonical(name)
+}
+
+/// The samples of a benchmark by LoadGen's name; `None` for one that is not built in.
+pub fn samples_of_benchmark(name: &str) -> Option<u64> {
+    benchmark::find(name).map(|it| it.samples)
+}
+
 /// How the answers of the accuracy tests are scored. Without the section they are, where the samples come from a file and the benchmark has a
 /// check; `accuracy: none` says that they are not.
 fn scored(root: &Section, tests: Option<&Tests>, data: Option<&Data>) -> Option<Accuracy> {

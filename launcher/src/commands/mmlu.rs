@@ -1,0 +1,50 @@
+//! [I/O] `benchwright mmlu`: a BenchmarkRun of MMLU, made of the flags of the runner's mmlu.py.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::runner_args::{RunArgs, Switch, TargetArgs};
+
+/// Names the questions where no flag does.
+const VARIABLE: &str = "MMLU_DATA";
+
+#[derive(Args)]
+pub(crate) struct MmluArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    run: RunArgs,
+    /// The questions: the folder of `hf download cais/mmlu --repo-type dataset`, the authors' folder, or a file [default: the variable
+    /// MMLU_DATA, or mmlu]
+    #[arg(long, alias = "dataset", value_name = "PATH")]
+    data: Option<PathBuf>,
+    /// How many questions are asked, evenly over the subjects [default: all]
+    #[arg(long, value_name = "N")]
+    total_limit: Option<u64>,
+    /// Examples before each question
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    shots: u32,
+    /// Requests under way at once
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    concurrency: u32,
+    /// 1: samples.csv, the scores of each subject, and plots
+    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "1", default_value = "1")]
+    details: Switch,
+}
+
+/// Exit status: that of `benchwright run`.
+pub(crate) fn run(args: &MmluArgs) -> anyhow::Result<u8> {
+    let data = args.data.clone().or_else(|| std::env::var_os(VARIABLE).map(PathBuf::from));
+    let mut profile = json!({
+        "data": data.unwrap_or_else(|| "mmlu".into()),
+        "shots": args.shots,
+        "concurrency": args.concurrency,
+        "details": args.details == Switch::On,
+    });
+    if let Some(limit) = args.total_limit {
+        profile["totalLimit"] = limit.into();
+    }
+    Ok(args.run.run("mmlu", args.target.target(), "mmlu", &profile)?.status)
+}

@@ -1,0 +1,201 @@
+//! What `benchwright mlperf` and `benchwright mmlu` share: the server of the load, described by the flags of the runner's run.py and mmlu.py,
+//! and where the results go.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use crds::benchmark_run::{GROUP, KIND, SimulatorPreset, VERSION};
+use launcher::{
+    console,
+    input::{LocalOptions, RunSource},
+    run::{self, RunOptions},
+};
+use serde_json::{Value, json};
+
+use super::preset::PresetArg;
+
+/// The folder of all runs.
+const RESULTS: &str = "results";
+/// The runner's short name of its model, and the model.
+const ALIAS: (&str, &str) = ("llama3.1-8b-instruct", "meta-llama/Llama-3.1-8B-Instruct");
+/// How long a run may take, in seconds: a week, the longest that there is. A test ends by its own rules.
+const RUN_SECONDS: u32 = 604_800;
+
+/// The server of the load.
+#[derive(Args)]
+pub(super) struct TargetArgs {
+    /// The base URL of a server that runs already, without /v1 [default: a vLLM is started for the run]
+    #[arg(short = 'U', long, alias = "api-server-url", value_name = "URL")]
+    url: Option<String>,
+    /// The embedded simulator in place of a server
+    #[arg(long, value_name = "PRESET", num_args = 0..=1, default_missing_value = "tiny", conflicts_with = "url")]
+    simulator: Option<PresetArg>,
+    /// The model that requests name, and that a vLLM loads: a repository, a path, or llama3.1-8b-instruct [default: the one that the
+    /// server serves]
+    #[arg(short, long, alias = "model-name", value_name = "NAME")]
+    model: Option<String>,
+    /// The engine that is started
+    #[arg(long, value_enum, default_value_t = Backend::Vllm)]
+    backend: Backend,
+    /// The type of the weights of a vLLM that is started
+    #[arg(long, value_enum)]
+    precision: Option<Precision>,
+    /// GPUs over which a vLLM that is started spreads the model: a number, or auto, all of them
+    #[arg(long, value_name = "N")]
+    tensor_parallel_size: Option<String>,
+    /// The most tokens of prompt and answer together of a vLLM that is started
+    #[arg(long, value_name = "TOKENS")]
+    max_model_len: Option<u32>,
+    /// The share of a GPU's memory that a vLLM that is started may take
+    #[arg(long, value_name = "SHARE")]
+    gpu_memory_utilization: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Backend {
+    Vllm,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Precision {
+    Fp16,
+    Bf16,
+}
+
+impl TargetArgs {
+    /// `spec.target`. Flags without effect on a server that runs already are named on standard error.
+    pub(super) fn target(&self) -> Value {
+        let model = self.model.as_deref().map(|it| if it == ALIAS.0 { ALIAS.1 } else { it });
+        let mut target = match (&self.url, self.simulator) {
+            (Some(url), _) => json!({"url": url}),
+            (None, Some(preset)) => json!({"simulator": {"preset": SimulatorPreset::from(preset)}}),
+            (None, None) => return json!({"server": self.server(model.unwrap_or(ALIAS.1))}),
+        };
+        if let Some(model) = model {
+            target["model"] = model.into();
+        }
+        let without_effect = [
+            ("--precision", self.precision.is_some()),
+            ("--tensor-parallel-size", self.tensor_parallel_size.is_some()),
+            ("--max-model-len", self.max_model_len.is_some()),
+            ("--gpu-memory-utilization", self.gpu_memory_utilization.is_some()),
+        ];
+        let named: Vec<&str> = without_effect.into_iter().filter_map(|(flag, given)| given.then_some(flag)).collect();
+        if !named.is_empty() {
+            say(format_args!("{} has no effect: the server runs already", named.join(", ")));
+        }
+        target
+    }
+
+    /// The most tokens of prompt and answer together, as the user limits them.
+    pub(super) fn max_model_len(&self) -> Option<u32> {
+        self.max_model_len
+    }
+
+    /// `spec.target.server`: a vLLM. What is not given is left to it.
+    fn server(&self, model: &str) -> Value {
+        let mut server = json!({"engine": "VLLM", "model": model});
+        if let Some(precision) = self.precision {
+            server["dtype"] = match precision {
+                Precision::Fp16 => "float16",
+                Precision::Bf16 => "bfloat16",
+            }
+            .into();
+        }
+        if let Some(size) = self.tensor_parallel_size.as_deref() {
+            server["tensorParallelSize"] = match (size, size.parse::<u64>()) {
+                ("auto", _) => "Auto".into(),
+                (_, Ok(number)) => number.into(),
+                // The field names what it takes.
+                (text, Err(_)) => text.into(),
+            };
+        }
+        if let Some(tokens) = self.max_model_len {
+            server["maxModelLen"] = tokens.into();
+        }
+        if let Some(share) = self.gpu_memory_utilization {
+            server["gpuMemoryUtilization"] = share.into();
+        }
+        server
+    }
+}
+
+/// Where the results go, and what becomes of the run.
+#[derive(Args)]
+pub(super) struct RunArgs {
+    /// The folder in which each run has a folder of its own
+    #[arg(long, aliases = ["results-dir", "output-dir"], value_name = "DIR", default_value = RESULTS)]
+    pub(super) results: PathBuf,
+    /// Print the BenchmarkRun, and run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Tell a pipeline the outcome by the exit code, as `benchwright run --gate` does
+    #[arg(long)]
+    gate: bool,
+}
+
+/// How a run ended.
+pub(super) struct Ended {
+    /// The exit code.
+    pub(super) status: u8,
+    /// The folder that it wrote, if it did.
+    pub(super) folder: Option<PathBuf>,
+}
+
+impl RunArgs {
+    /// Runs a BenchmarkRun, or prints it. `harness` and `profile` are those of its spec.
+    pub(super) fn run(&self, name: &str, target: Value, harness: &str, profile: &Value) -> anyhow::Result<Ended> {
+        let profile = serde_saphyr::to_string(profile)?;
+        let document = serde_saphyr::to_string(&json!({
+            "apiVersion": format!("{GROUP}/{VERSION}"),
+            "kind": KIND,
+            "metadata": {"name": name},
+            "spec": {
+                "harness": harness,
+                "target": target,
+                "profile": {"inline": profile},
+                "execution": {"deadlines": {"runSeconds": RUN_SECONDS}},
+            },
+        }))?;
+        if self.dry_run {
+            console::print(document)?;
+            return Ok(Ended { status: crds::ExitCode::Done.code(), folder: None });
+        }
+        let before = latest(&self.results);
+        let status = run::run(&RunOptions {
+            source: Some(RunSource::Document(document)),
+            input: None,
+            local: LocalOptions::default(),
+            results: Some(self.results.clone()),
+            no_results: false,
+            now: false,
+            threads: None,
+            gate: self.gate,
+            baseline: None,
+            status_port: None,
+            termination_log: None,
+            plain: false,
+            commit: crate::COMMIT,
+        });
+        Ok(Ended { status, folder: latest(&self.results).filter(|it| before.as_ref() != Some(it)) })
+    }
+}
+
+/// The folder of the last finished run.
+fn latest(results: &Path) -> Option<PathBuf> {
+    Some(results.join(std::fs::read_link(results.join("latest")).ok()?))
+}
+
+/// Tells the user about a flag.
+pub(super) fn say(what: impl std::fmt::Display) {
+    console::say(format_args!("benchwright: {what}"));
+}
+
+/// A flag that the runners write as 0 or 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Switch {
+    #[value(name = "0")]
+    Off,
+    #[value(name = "1")]
+    On,
+}
