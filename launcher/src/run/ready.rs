@@ -172,7 +172,8 @@ pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, called: &Calle
         ReadinessProbe::Generate => "a completion of one token",
         ReadinessProbe::Models => "GET /v1/models",
     };
-    let mut waiting = Waiting { url, limit, probe, next: TELL_EVERY, why: None, why_without_words: None };
+    let mut waiting =
+        Waiting { url, limit, probe, next: TELL_EVERY, has_told: false, why: None, why_without_words: None };
     loop {
         let begun = clock.now();
         let attempted = {
@@ -223,6 +224,8 @@ struct Waiting {
     probe: &'static str,
     /// The time of the next line, counted from the first attempt.
     next: Duration,
+    /// Whether a line was written.
+    has_told: bool,
     /// Why the target is not ready. `None` before the first answer or refusal.
     why: Option<String>,
     /// The same without words of the server.
@@ -244,9 +247,9 @@ impl Waiting {
         let Waiting { url, limit, .. } = self;
         let why = self.why.as_deref().unwrap_or(NO_ANSWER);
         let left = limit.0.saturating_sub(now).as_secs();
-        match now < TRY_EVERY {
-            true => format!("waiting up to {limit} for {url}: {why}"),
-            false => format!("waiting for {url}, {left}s of {limit} left: {why}"),
+        match std::mem::replace(&mut self.has_told, true) {
+            false => format!("waiting up to {limit} for {url}: {why}"),
+            true => format!("waiting for {url}, {left}s of {limit} left: {why}"),
         }
     }
 
@@ -354,6 +357,7 @@ mod tests {
             limit,
             probe: "GET /v1/models",
             next: TELL_EVERY,
+            has_told: false,
             why: Some("refused".into()),
             why_without_words: None,
         };
@@ -362,7 +366,8 @@ mod tests {
             assert_eq!(waiting.line(now), text);
             assert_eq!(waiting.next, now + TELL_EVERY);
         };
-        check(0, "waiting up to 60s for http://h:1: refused");
+        // The first line names the limit, also on a machine that is slow to write it.
+        check(3, "waiting up to 60s for http://h:1: refused");
         check(10, "waiting for http://h:1, 50s of 60s left: refused");
         check(61, "waiting for http://h:1, 0s of 60s left: refused");
         waiting.why = None;
