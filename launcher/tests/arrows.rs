@@ -48,7 +48,7 @@ const ARROWS: [(&str, &[&str]); 32] = [
     ("analysis", &["crds", "engine", "loadgen", "statistics", "workload-profiles"]),
     ("server-metrics", &["clock", "crds", "engine"]),
     ("junit", &["crds"]),
-    ("managed-server", &["clock", "crds"]),
+    ("managed-server", &["clock", "crds", "files"]),
     (
         "report",
         &["analysis", "crds", "engine", "files", "junit", "loadgen", "server-metrics", "startup", "workload-profiles"],

@@ -6,6 +6,7 @@ use std::{
     process::{Child, ChildStdin, Command, Stdio},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
         mpsc::{self, Receiver},
     },
     thread,
@@ -48,6 +49,8 @@ pub struct Server {
     requests: Option<ChildStdin>,
     events: Receiver<Event>,
     exited: Arc<Mutex<Vec<Exited>>>,
+    /// Whether this process has asked for the end of the server.
+    asked: Arc<AtomicBool>,
     started: Vec<Started>,
     order: Order,
     done: bool,
@@ -76,32 +79,36 @@ impl Server {
         let (told, events) = mpsc::channel();
         let exited = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&exited);
+        let asked = Arc::new(AtomicBool::new(false));
+        let is_asked = Arc::clone(&asked);
         let body = move || {
+            let ended = |it: Exited| {
+                lock(&seen).push(it.clone());
+                on_exit(&it);
+            };
             let lines = io::BufReader::new(output?).lines();
             let mut whole = false;
             for event in lines.map_while(Result::ok).filter_map(|it| serde_json::from_str(&it).ok()) {
                 match event {
-                    Event::Exited(it) => {
-                        lock(&seen).push(it.clone());
-                        on_exit(&it);
-                    }
+                    Event::Exited(it) => ended(it),
                     event => {
+                        if matches!(event, Event::Ended(_)) && !is_asked.load(Ordering::Acquire) {
+                            ended(Exited::from_elsewhere());
+                        }
                         whole |= !matches!(event, Event::Started(_));
                         told.send(event).ok()?;
                     }
                 }
             }
             if !whole {
-                let it = Exited::of_keeper();
-                lock(&seen).push(it.clone());
-                on_exit(&it);
+                ended(Exited::of_keeper());
             }
             Some(())
         };
         thread::Builder::new().name("server".into()).spawn(body)?;
         let ordered = requests.as_mut().map(|it| write_line(it, order));
         let mut server =
-            Server { keeper, requests, events, exited, started: Vec::new(), order: order.clone(), done: false };
+            Server { keeper, requests, events, exited, asked, started: Vec::new(), order: order.clone(), done: false };
         ordered.transpose()?;
         match server.events.recv_timeout(KEEPER_WORKS) {
             Ok(Event::Started(started)) => {
@@ -155,6 +162,7 @@ impl Server {
 
     fn finish(&mut self) -> Ended {
         self.done = true;
+        self.asked.store(true, Ordering::Release);
         // Both the line and the end of the pipe ask for it.
         if let Some(mut requests) = self.requests.take() {
             let _ = write_line(&mut requests, &Request::End);

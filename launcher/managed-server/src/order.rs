@@ -154,6 +154,11 @@ impl Exited {
         }
     }
 
+    /// What is known where somebody else ended the server in order.
+    pub fn from_elsewhere() -> Exited {
+        Exited { exit: Exit::Status(0), ..Exited::of_keeper() }
+    }
+
     /// Whether it is that of the keeper.
     pub fn is_of_keeper(&self) -> bool {
         self.pid == 0
@@ -163,7 +168,13 @@ impl Exited {
     pub fn headline(&self) -> String {
         let Exited { replica, pid, exit, out_of_memory, .. } = self;
         if self.is_of_keeper() {
-            return "the process that keeps the managed server was killed, and the server was ended".to_owned();
+            return match exit {
+                Exit::Status(_) => "the managed server was ended from elsewhere, as `benchwright server stop` does",
+                Exit::Signal(_) | Exit::Unknown => {
+                    "the process that keeps the managed server was killed, and the server was ended"
+                }
+            }
+            .to_owned();
         }
         let memory = out_of_memory.as_ref().map_or_else(String::new, |it| format!("; {it}"));
         format!("the managed server ended with {exit} (replica {replica}, process {pid}){memory}")

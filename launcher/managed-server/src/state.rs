@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use files::user_file;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -130,7 +131,7 @@ impl State {
     /// Takes what [`State::leave_end`] left.
     pub fn take_end(&self, folder: &Path) -> Option<Ended> {
         let path = folder.join(format!("{}.ended", self.name));
-        let ended = read(&path);
+        let ended = read(&path).ok();
         let _ = fs::remove_file(path);
         ended
     }
@@ -155,13 +156,23 @@ pub fn make(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Every server that has a file, the oldest first. A file that cannot be read is passed over.
+/// Every server that has a file, the oldest first. A file that cannot be read is passed over: see [`unreadable`].
 pub fn all(folder: &Path) -> Vec<State> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path());
-    let mut found: Vec<State> =
-        entries.filter(|it| it.extension().is_some_and(|it| it == "json")).filter_map(|it| read(&it)).collect();
+    let mut found: Vec<State> = files(folder).filter_map(|it| read(&it).ok()).collect();
     found.sort_by_key(|it| it.since);
     found
+}
+
+/// The files that cannot be read, and why. A server of such a file may still run.
+pub fn unreadable(folder: &Path) -> Vec<(PathBuf, io::Error)> {
+    let read = |path: PathBuf| read::<State>(&path).err().map(|error| (path, error));
+    // A server that ends meanwhile takes its file with it.
+    files(folder).filter_map(read).filter(|(_, error)| error.kind() != io::ErrorKind::NotFound).collect()
+}
+
+fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path());
+    entries.filter(|it| it.extension().is_some_and(|it| it == "json"))
 }
 
 /// Holds the description of a server for one command at a time, until it is dropped.
@@ -182,7 +193,6 @@ fn write(folder: &Path, name: &str, value: &impl Serialize) -> io::Result<()> {
     fs::rename(draft, folder.join(name))
 }
 
-fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Option<T> {
-    let small = fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= MAX_BYTES);
-    serde_json::from_slice(&fs::read(path).ok().filter(|_| small)?).ok()
+fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> io::Result<T> {
+    Ok(serde_json::from_slice(&user_file::read_regular(path, MAX_BYTES)?)?)
 }

@@ -27,9 +27,12 @@ enum Action {
         /// The name, as `benchwright server status` lists it
         #[arg(value_name = "NAME", conflicts_with = "file")]
         name: Option<String>,
-        /// End all servers of this user
+        /// End all servers of this user, but for those of runs that go on
         #[arg(long, conflicts_with_all = ["file", "name"], required_unless_present_any = ["file", "name"])]
         all: bool,
+        /// With --all: those of runs that go on, too; the runs end with them
+        #[arg(long, requires = "all")]
+        force: bool,
     },
     /// List the servers of this user; exit status 1 where there is none
     Status {
@@ -43,7 +46,7 @@ enum Action {
 pub(crate) fn run(args: ServerArgs) -> anyhow::Result<u8> {
     let done = match args.action {
         Action::Start { file } => return servers::start(&file),
-        Action::Stop { file, name, .. } => servers::stop(file.as_deref(), name.as_deref()),
+        Action::Stop { file, name, force, .. } => servers::stop(file.as_deref(), name.as_deref(), force),
         Action::Status { file } => servers::status(file.as_deref()),
     };
     done.map(|it| u8::from(!it))

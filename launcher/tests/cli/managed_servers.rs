@@ -88,7 +88,7 @@ fn a_server_is_started_for_the_run_and_nothing_of_it_is_left() {
 #[test]
 fn a_server_that_cannot_start_ends_the_run_with_its_last_words() {
     let folder = Folder::new();
-    let script = "engine: Custom, command: [sh, -c, 'echo no GPU found; exit 3']";
+    let script = "engine: Custom, command: [sh, -c, 'echo no GPU found; exit 3', $(PORT)]";
     folder.write("run.yaml", &file(script, 1));
     let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
     assert_eq!(code, Some(11), "{err}");
@@ -139,7 +139,7 @@ fn a_server_that_dies_during_the_load_ends_the_run() {
     let script = format!(
         "{own} sim --preset instant --port $(PORT) & until test -e die; do sleep 0.1; done; echo out of luck; exit 7"
     );
-    folder.write("run.yaml", &file(&format!("engine: Custom, command: [sh, -c, '{script}']"), 600));
+    folder.write("run.yaml", &file(&format!("engine: Custom, command: [sh, -c, '{script}', $(PORT)]"), 600));
     let mut child =
         folder.managed(&["run", "-f", "run.yaml"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
@@ -196,6 +196,58 @@ fn a_signal_while_a_server_is_started_ends_it() {
         let said = |words: &str| rest.iter().any(|it| it.contains(words));
         assert!(said("benchwright: ended by a signal before the server was ready") && !said("requests"), "{rest:?}");
         assert_eq!(folder.servers(), Vec::<String>::new());
+    }
+}
+
+/// Another command ends the server of a run that waits for it, and of one that sends its load.
+#[test]
+fn a_server_that_is_ended_from_elsewhere_ends_its_run() {
+    let silent = "engine: Custom, command: [sh, -c, exec sleep 300, $(PORT)]";
+    for (server, until, code) in [(silent, "waiting up to 60s", 11), (SIMULATOR, "the target is ready", 0)] {
+        let folder = Folder::new();
+        folder.write("run.yaml", &file(server, 60));
+        let mut command = folder.managed(&["run", "-f", "run.yaml"]);
+        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        lines.by_ref().find(|it| it.contains(until)).unwrap();
+        let (status, stays, _) = folder.run(&["server", "stop", "--all"]);
+        assert!(status == Some(0) && stays.contains("stays, because it runs for a run; --force ends it"), "{stays}");
+        assert!(!folder.servers().is_empty());
+        let (status, ended, _) = folder.run(&["server", "stop", "--all", "--force"]);
+        assert!(status == Some(0) && ended.contains(": ended"), "{ended}");
+        let rest: Vec<String> = lines.collect();
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{rest:?}");
+        assert!(rest.iter().any(|it| it.contains("the managed server was ended from elsewhere")), "{rest:?}");
+        assert_eq!(folder.servers(), Vec::<String>::new());
+        if code == 0 {
+            let report = folder.report();
+            assert_eq!(
+                (&report["outcome"], &report["reasons"][0]["reason"]),
+                (&"Invalid".into(), &"TargetLost".into())
+            );
+        }
+    }
+}
+
+/// A damaged file, one without an end and a pipe where the file of a server should be.
+#[test]
+fn a_state_file_that_cannot_be_read_is_named() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("state")).unwrap();
+    let path = folder.path("state/damaged.json");
+    let damage: [fn(&std::path::Path); 3] = [
+        |it| fs::write(it, "{").unwrap(),
+        |it| std::os::unix::fs::symlink("/dev/zero", it).unwrap(),
+        |it| assert!(Command::new("mkfifo").arg(it).status().unwrap().success()),
+    ];
+    for make in damage {
+        make(&path);
+        for arguments in [&["server", "status"][..], &["server", "stop", "--all"]] {
+            let (code, _, err) = folder.run(arguments);
+            assert_eq!(code, Some(10), "{err}");
+            assert!(err.contains("damaged.json") && err.contains("may still run"), "{err}");
+        }
+        fs::remove_file(&path).unwrap();
     }
 }
 

@@ -186,6 +186,10 @@ fn check_place(server: &Server, place: Place, errors: &mut Errors) {
                 let message = "is missing; engine Custom needs the program and what comes before its arguments, such as \
                                [python3, server.py]";
                 errors.add(&format!("{FIELD}.command"), message);
+            } else if server.engine == ServerEngine::Custom && server.port.is_none() && !names_port(server) {
+                let message = "has no $(PORT), so that the program does not know where to listen; write $(PORT) where it takes its port, \
+                               or set port to the one that it listens on";
+                errors.add(&format!("{FIELD}.args"), message);
             }
         }
         Place::Cluster => {
@@ -210,6 +214,11 @@ fn check_place(server: &Server, place: Place, errors: &mut Errors) {
         let message = "holds HF_TOKEN, which hubToken sets too; take it out of env";
         errors.add(&format!("{FIELD}.env"), message);
     }
+}
+
+/// Whether the program learns the port that is chosen for it.
+fn names_port(server: &Server) -> bool {
+    server.command.iter().chain(&server.args).chain(server.env.values()).any(|it| it.contains(PORT))
 }
 
 /// Only vLLM is known without its API, and only where its Python is on the machine of the launcher.

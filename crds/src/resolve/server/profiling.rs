@@ -133,7 +133,7 @@ mod tests {
             format!("SGLANG_TORCH_PROFILER_DIR=/r/p python3 -m sglang.launch_server --model-path m {ADDRESS}")
         );
         assert_eq!(line("{engine: Simulator}", Torch), format!("/bin/benchwright sim {ADDRESS} --profiler-dir /r/p"));
-        assert_eq!(line("{engine: Custom, command: [s]}", Torch), "s");
+        assert_eq!(line("{engine: Custom, command: [s], port: 9000}", Torch), "s");
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
             line("{engine: SGLang, model: m}", Nsys),
             format!("{wrapper} python3 -m sglang.launch_server --model-path m {ADDRESS}")
         );
-        assert_eq!(line("{engine: Custom, command: [s, -x]}", Nsys), format!("{wrapper} s -x"));
+        assert_eq!(line("{engine: Custom, command: [s, -x], port: 9000}", Nsys), format!("{wrapper} s -x"));
     }
 
     #[test]

@@ -98,7 +98,7 @@ mod tests {
             "{engine: Simulator}",
             &format!("VLLM_SERVER_DEV_MODE=1 /bin/benchwright sim {ADDRESS} --enable-sleep-mode"),
         );
-        assert_sleeps("{engine: Custom, command: [s]}", "s");
+        assert_sleeps("{engine: Custom, command: [s], port: 9000}", "s");
         const OFF: &str = "{engine: VLLM, model: m, config: {enable-sleep-mode: false}}";
         assert_sleeps(OFF, &format!("VLLM_SERVER_DEV_MODE=1 vllm serve m {ADDRESS} --no-enable-sleep-mode"));
         assert!(!start(OFF).0.has_sleep_mode());

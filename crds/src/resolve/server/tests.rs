@@ -114,7 +114,7 @@ fn an_option_of_config_is_a_flag_a_value_or_its_negation() {
         line("{engine: VLLM, command: [v], model: m, config: {compilation-config.cache_dir: /c}}"),
         "v m --host 127.0.0.1 --port 9000 --compilation-config.cache_dir /c"
     );
-    assert_eq!(line("{engine: Custom, command: [c], config: {Some_Name: 1}}"), "c --Some_Name 1");
+    assert_eq!(line("{engine: Custom, command: [c], port: 9000, config: {Some_Name: 1}}"), "c --Some_Name 1");
     assert_refused(
         Place::Laptop,
         "{engine: VLLM, model: m, config: {'': 1, --seed: 1, a b: 2}}",
@@ -129,7 +129,12 @@ fn options_that_this_release_does_not_know_are_passed_on_and_listed() {
     let found = check(Place::Laptop, server).unwrap();
     assert_eq!(found.unknown_options, ["brand-new", "other-new"]);
     assert!(line(server).contains("--brand-new 1") && line(server).contains("--other-new=3"));
-    assert!(check(Place::Laptop, "{engine: Custom, command: [a], args: [--x]}").unwrap().unknown_options.is_empty());
+    assert!(
+        check(Place::Laptop, "{engine: Custom, command: [a], port: 9000, args: [--x]}")
+            .unwrap()
+            .unknown_options
+            .is_empty()
+    );
 }
 
 #[test]
@@ -196,7 +201,7 @@ fn no_option_is_given_twice() {
 fn what_an_engine_does_not_have_is_refused() {
     assert_refused(
         Place::Laptop,
-        "{engine: Custom, command: [a], model: m, dtype: half}",
+        "{engine: Custom, command: [a], port: 9000, model: m, dtype: half}",
         &["model: has no effect with engine Custom", "dtype: has no effect with engine Custom"],
     );
     assert_refused(
@@ -212,6 +217,10 @@ fn what_an_engine_does_not_have_is_refused() {
 #[test]
 fn each_place_has_fields_of_its_own() {
     assert_refused(Place::Laptop, "{engine: Custom}", &["command: is missing; engine Custom"]);
+    assert_refused(Place::Laptop, "{engine: Custom, command: [benchwright, sim]}", &["args: has no $(PORT)"]);
+    for names in ["port: 8000", "args: ['$(PORT)']", "env: {PORT: '$(PORT)'}"] {
+        assert!(check(Place::Laptop, &format!("{{engine: Custom, command: [a], {names}}}")).is_ok(), "{names}");
+    }
     assert_refused(Place::Laptop, "{engine: VLLM, modelClaim: {claimName: weights}}", &["modelClaim: needs a cluster"]);
     assert_refused(
         Place::Cluster,

@@ -1,6 +1,10 @@
 //! [I/O] What `benchwright server` does: one server for several runs.
 
-use std::{path::Path, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use crds::{
     ExitCode,
@@ -80,14 +84,24 @@ fn started(input: &Input, server: &ManagedServer, stop: &Stop) -> Result<Managed
     Ok(managed)
 }
 
-/// Ends servers: those of a file, one by its name, or, without either, all. Returns whether nothing is left of them.
+/// Ends servers: those of a file, one by its name, or, without either, all but those of runs that go on; with `force` these, too. Returns
+/// whether nothing is left of them.
 ///
 /// # Errors
-/// The file cannot be used.
-pub fn stop(file: Option<&Path>, name: Option<&str>) -> anyhow::Result<bool> {
+/// The file cannot be used, or a server may run that nothing is known of.
+pub fn stop(file: Option<&Path>, name: Option<&str>, force: bool) -> anyhow::Result<bool> {
     let folder = state::folder();
-    let chosen = chosen(&folder, file, name)?;
+    let mut chosen = chosen(&folder, file, name)?;
+    if file.is_none() && name.is_none() && !force {
+        for of_run in chosen.extract_if(.., |it| !it.lasting && it.is_kept()) {
+            console::print(format!(
+                "{}: stays, because it runs for a run; --force ends it, and the run with it\n",
+                of_run.name
+            ))?;
+        }
+    }
     if chosen.is_empty() {
+        refuse_unreadable(&folder)?;
         let none = match (file, name) {
             (Some(file), _) => format!("the server of {} does not run, or the file was changed since", file.display()),
             (None, Some(name)) => format!("no server {name} runs; `benchwright server status` lists those that do"),
@@ -108,7 +122,23 @@ pub fn stop(file: Option<&Path>, name: Option<&str>) -> anyhow::Result<bool> {
         nothing_left &= ended.leftovers.remains.is_empty();
         console::print(line)?;
     }
+    if file.is_none() && name.is_none() {
+        refuse_unreadable(&folder)?;
+    }
     Ok(nothing_left)
+}
+
+/// Fails where a file of a server cannot be read: it may run.
+fn refuse_unreadable(folder: &Path) -> anyhow::Result<()> {
+    let unreadable = state::unreadable(folder);
+    let shown = |(path, error): &(PathBuf, io::Error)| format!("cannot read {}: {error}", path.display());
+    let shown: Vec<String> = unreadable.iter().map(shown).collect();
+    anyhow::ensure!(
+        shown.is_empty(),
+        "{}; a server that it described may still run: end its processes, and remove the file",
+        shown.join("; ")
+    );
+    Ok(())
 }
 
 /// Prints the servers, and returns whether there is one.
@@ -118,11 +148,12 @@ pub fn stop(file: Option<&Path>, name: Option<&str>) -> anyhow::Result<bool> {
 pub fn status(file: Option<&Path>) -> anyhow::Result<bool> {
     let folder = state::folder();
     let chosen = chosen(&folder, file, None)?;
-    if chosen.is_empty() {
-        console::print("no server runs\n")?;
-    }
     for it in &chosen {
         console::print(described(it, &folder))?;
+    }
+    refuse_unreadable(&folder)?;
+    if chosen.is_empty() {
+        console::print("no server runs\n")?;
     }
     Ok(!chosen.is_empty())
 }

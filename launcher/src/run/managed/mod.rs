@@ -135,7 +135,7 @@ impl Servers {
 /// Who keeps the server.
 enum Hold {
     /// This process, through its keeper.
-    Own(Server),
+    Own(Box<Server>),
     /// Its keeper alone; it outlives this process.
     Lasting(#[expect(dead_code, reason = "its end ends the watch")] Watch),
     /// It has been ended.
@@ -245,7 +245,7 @@ impl Managed {
             log_folder,
             reused: false,
             death,
-            hold: Hold::Own(running),
+            hold: Hold::Own(Box::new(running)),
             ended: None,
         })
     }
