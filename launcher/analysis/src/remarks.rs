@@ -62,7 +62,10 @@ pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String>
     .chain(stages.iter().flat_map(|stage| {
         let lag = unless(LauncherReason::SendLagTooLarge, lag(stage, evidence));
         let backlog = backlog(stage, evidence);
-        [rate(stage), backlog, lag, permit_wait(stage, evidence), clock(stage), resends(stage)].into_iter().flatten()
+        let drift = drift(stage).filter(|_| backlog.is_none());
+        [rate(stage), backlog, drift, lag, permit_wait(stage, evidence), clock(stage), resends(stage)]
+            .into_iter()
+            .flatten()
     }))
     .collect()
 }
@@ -289,6 +292,15 @@ fn backlog(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
     let Backlog { sent, ended, under_way, by_littles_law } = backlog::backlog(series).filter(|_| is_paced)?;
     Some(format!(
         "stage {}: the server did not keep up: while the second half of the load was sent, {sent} requests were sent and {ended} ended, and {under_way} were under way at its end, where the latency of the first half gives {by_littles_law:.0}; TTFT and latency grow with the length of such a stage: ask for a lower rate to measure what the server can serve",
+        stage.stage.name
+    ))
+}
+
+/// A server whose latency or rate rose or fell all along.
+fn drift(stage: &StageAnalysis) -> Option<String> {
+    let drift = stage.uncertainty.as_ref().ok()?.steady_state.drift()?;
+    Some(format!(
+        "stage {}: no steady state, but {drift}; a longer or later stage has other figures: warm the server up, or run longer",
         stage.stage.name
     ))
 }

@@ -26,6 +26,8 @@ pub struct Suite {
     pub duration: Duration,
     /// The test cases, in the order of the report.
     pub cases: Vec<Case>,
+    /// Remarks, which fail no case: `system-out`.
+    pub notes: Vec<String>,
 }
 
 /// A test case.
@@ -108,7 +110,15 @@ pub fn write(suite: &Suite, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
         let element = element.with_attributes(counts());
         let element = element.with_attribute(("timestamp", suite.started.as_str()));
         let element = element.with_attribute(("time", seconds.as_str()));
-        element.write_inner_content(|writer| cases.iter().try_for_each(|it| write_case(writer, &name, it)))?;
+        element.write_inner_content(|writer| {
+            cases.iter().try_for_each(|it| write_case(writer, &name, it))?;
+            if !suite.notes.is_empty() {
+                let notes: Vec<String> = suite.notes.iter().map(|it| text(it)).collect();
+                let out = writer.create_element("system-out");
+                out.write_text_content(BytesText::new(&notes.join("\n")))?;
+            }
+            Ok(())
+        })?;
         Ok(())
     })?;
     to.write_all(b"\n")
@@ -133,5 +143,5 @@ fn write_case<W: Write>(writer: &mut Writer<W>, suite: &str, case: &Case) -> io:
 
 /// A text that XML 1.0 can hold, on one line; quick-xml escapes what has a meaning in it.
 fn text(text: &str) -> String {
-    one_line(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+    one_line(text)
 }

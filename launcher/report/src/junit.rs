@@ -26,6 +26,7 @@ pub fn write(report: &Report<'_>, to: &mut (impl Write + ?Sized)) -> io::Result<
         started: analysis.started.to_string(),
         duration: analysis.all.duration,
         cases: std::iter::once(validity).chain(objectives).collect(),
+        notes: analysis.judgement.remarks.clone(),
     };
     junit::write(&suite, to)
 }

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use analysis::{
     Analysis, StageAnalysis, Uncertainty,
-    uncertainty::{
-        Estimate, Figure, JudgedFigure, Latencies, Measure, PERCENTILES, Rate, State, Status, SteadyVerdict, enough,
-    },
+    uncertainty::{Estimate, JudgedFigure, Latencies, PERCENTILES, State, Status, SteadyVerdict, enough},
 };
 
 use super::text::{number, optional, time};
@@ -157,7 +155,7 @@ fn steady_state(it: &Uncertainty) -> String {
     });
     let because = |wanted: &[State]| {
         let of = |it: &&JudgedFigure| it.decides && wanted.contains(&it.judged.state);
-        state.judged.iter().filter(of).map(change).collect::<Vec<_>>().join(", ")
+        state.judged.iter().filter(of).map(ToString::to_string).collect::<Vec<_>>().join(", ")
     };
     match (state.status, state.verdict) {
         (Status::InsufficientSamples, _) => "steady state not judged: that needs 200 answers after the warm-up".into(),
@@ -174,27 +172,6 @@ fn steady_state(it: &Uncertainty) -> String {
             format!("no steady state found {window}: too unsteady to see a drift: {}", because(&[State::Unclear]))
         }
     }
-}
-
-/// Such as `TTFT p90 by +34 % (+20 % to +48 %)`.
-fn change(it: &JudgedFigure) -> String {
-    let of = |figure| match figure {
-        Figure::Ttft => "TTFT",
-        Figure::Tpot => "TPOT",
-        Figure::Ntpot => "NTPOT",
-        Figure::Latency => "latency",
-    };
-    let name = match it.measure {
-        Measure::P50(figure) => format!("{} p50", of(figure)),
-        Measure::P90(figure) => format!("{} p90", of(figure)),
-        Measure::Rate(Rate::Requests) => "requests/s".to_owned(),
-        Measure::Rate(Rate::OutputTokens) => "output tokens/s".to_owned(),
-    };
-    let percent = |share: f64| format!("{:+.0} %", share * 100.0);
-    let Some(trend) = it.judged.trend else { return name };
-    let interval =
-        trend.interval.map_or_else(String::new, |it| format!(" ({} to {})", percent(it.low), percent(it.high)));
-    format!("{name} by {}{interval}", percent(trend.change))
 }
 
 fn littles_law(it: &Uncertainty) -> Option<String> {

@@ -51,6 +51,7 @@ fn suite(run: &BenchmarkRun) -> Suite {
         started: started.unwrap_or_default().to_string(),
         duration: std::time::Duration::from_micros(duration.unwrap_or_default()),
         cases: std::iter::once(Case::validity(outcome, &message)).chain(objectives).collect(),
+        notes: Vec::new(),
     }
 }
 

@@ -18,6 +18,8 @@ use workload_profiles::workload::{
     TrafficClass, TrafficClasses,
 };
 
+use serde_json::{Value, json};
+
 use super::*;
 use engine::{
     issue::{NotMeasured, RuleEnd, StageResult},
@@ -360,6 +362,24 @@ fn too_many_errors_name_the_commonest() {
         message.contains("3 of 4") && message.contains("(mostly http_503: 3; the first says: a few words)"),
         "{message}"
     );
+}
+
+#[test]
+fn an_objective_on_errors_takes_the_place_of_the_bound() {
+    let failed = |_| unsuccessful(RequestOutcome::HttpError(503), 0, 0);
+    let judged = |enforcement: &str, objective: Value| {
+        let mut case = case(vec![open("r2", 2.0)]);
+        let slo = json!({"enforcement": enforcement, "objectives": [objective]});
+        case.run.slo = Some(serde_json::from_value(slo).unwrap());
+        let mut analysis = check(&case, (0..3).map(failed).chain([request(0, 0, 0, 2)]));
+        analysis.judge_objectives(case.run.slo.as_ref().unwrap(), None);
+        reasons(&analysis).join(" ")
+    };
+    let errors = json!({"name": "errors", "metric": "errorRatio", "bound": {"max": 0.01}});
+    assert_eq!(judged("Fail", errors.clone()), "SLOViolated");
+    assert_eq!(judged("Report", errors), "TooManyErrors");
+    let of_stage = json!({"name": "errors", "metric": "errorRatio", "stage": "r2", "bound": {"max": 0.01}});
+    assert_eq!(judged("Fail", of_stage), "TooManyErrors");
 }
 
 #[test]

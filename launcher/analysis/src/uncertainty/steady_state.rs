@@ -1,5 +1,7 @@
 //! Whether a stage was in a steady state, and its figures while it was.
 
+use std::fmt::{self, Display, Formatter};
+
 use statistics::{
     Estimate,
     bins::FEWEST,
@@ -55,6 +57,29 @@ pub struct JudgedFigure {
     pub judged: Judged,
 }
 
+/// Such as `TTFT p90 by +34 % (+20 % to +48 %)`.
+impl Display for JudgedFigure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let of = |figure| match figure {
+            Figure::Ttft => "TTFT",
+            Figure::Tpot => "TPOT",
+            Figure::Ntpot => "NTPOT",
+            Figure::Latency => "latency",
+        };
+        match self.measure {
+            Measure::P50(figure) => write!(f, "{} p50", of(figure))?,
+            Measure::P90(figure) => write!(f, "{} p90", of(figure))?,
+            Measure::Rate(Rate::Requests) => f.write_str("requests/s")?,
+            Measure::Rate(Rate::OutputTokens) => f.write_str("output tokens/s")?,
+        }
+        let percent = |share: f64| format!("{:+.0} %", share * 100.0);
+        let Some(trend) = self.judged.trend else { return Ok(()) };
+        write!(f, " by {}", percent(trend.change))?;
+        let interval = trend.interval.map(|it| format!(" ({} to {})", percent(it.low), percent(it.high)));
+        f.write_str(&interval.unwrap_or_default())
+    }
+}
+
 /// Whether a stage was in a steady state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyState {
@@ -64,6 +89,20 @@ pub struct SteadyState {
     pub judged: Vec<JudgedFigure>,
     /// What followed the warm-up; `None` unless the status is [`Status::Windowable`].
     pub window: Option<Window>,
+}
+
+impl SteadyState {
+    /// Which figures rose or fell all along, such as `drifting up: TTFT p90 by +34 % (+20 % to +48 %)`.
+    pub fn drift(&self) -> Option<String> {
+        let (state, how) = match self.verdict {
+            Verdict::DriftingUp => (State::DriftingUp, "drifting up"),
+            Verdict::DriftingDown => (State::DriftingDown, "drifting down"),
+            Verdict::Steady | Verdict::Anomaly | Verdict::NotFound => return None,
+        };
+        let drifts = self.judged.iter().filter(|it| it.decides && it.judged.state == state);
+        let drifts: Vec<String> = drifts.map(ToString::to_string).collect();
+        Some(format!("{how}: {}", drifts.join(", ")))
+    }
 }
 
 /// The figures of requests that were due within the window. A figure that is not on a plateau has no estimate: its state says why.

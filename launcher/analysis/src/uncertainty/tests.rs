@@ -93,6 +93,7 @@ fn what_does_not_change_is_steady_and_its_window_is_the_whole_stage() {
     assert!(ttft.mean.interval.unwrap().contains(42.0), "{ttft:?}");
     assert!(ttft.percentiles[0].interval.unwrap().contains(42.0), "{ttft:?}");
     assert!(ttft.percentiles.iter().all(|it| it.interval.is_some() && it.value.is_some()), "{ttft:?}");
+    assert_eq!(found.steady_state.drift(), None);
     assert_eq!((ttft.count, found.latency.unwrap().count, found.ntpot.unwrap().count), (2_000, 2_000, 2_000));
     // 2,000 answers and 20,000 tokens in 20.08 s.
     let (requests, tokens) = (found.rates.requests.unwrap(), found.rates.output_tokens.unwrap());
@@ -109,6 +110,8 @@ fn a_figure_that_drifts_has_no_estimate_in_the_window() {
     let found = course(|time| 40.0 * (1.0 + time), |_| 5.0);
     let state = &found.steady_state;
     assert_eq!((state.status, state.verdict), (Status::Windowable, SteadyVerdict::DriftingUp));
+    let drift = state.drift().unwrap();
+    assert!(drift.starts_with("drifting up: TTFT p50 by +") && drift.contains(", TTFT p90 by +"), "{drift}");
     let window = state.window.unwrap();
     assert_eq!(window.ttft, Some(Err(State::DriftingUp)));
     assert!(matches!(window.tpot, Some(Ok(_))) && matches!(window.requests_per_second, Some(Ok(_))), "{window:?}");

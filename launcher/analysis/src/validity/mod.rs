@@ -5,7 +5,14 @@ mod launcher_rules;
 
 use std::fmt;
 
-use crds::{LauncherReason, resolve::ResolvedRun, summary::Outcome, units::Span, wording::one_line};
+use crds::{
+    LauncherReason,
+    benchmark_run::{Enforcement, Metric},
+    resolve::{Bound, ResolvedObjective, ResolvedRun, Scope},
+    summary::Outcome,
+    units::Span,
+    wording::one_line,
+};
 use workload_profiles::Workload;
 
 use super::{
@@ -195,7 +202,15 @@ fn too_few_successes(evidence: &Evidence<'_>) -> Option<Reason> {
     })
 }
 
+/// An objective that bounds the errors of the whole load takes the place of this rule, so that it can be missed.
 fn too_many_errors(evidence: &Evidence<'_>) -> Option<Reason> {
+    let bounds_errors = |it: &ResolvedObjective| {
+        it.metric == Metric::ErrorRatio && matches!(it.bound, Bound::Max(_)) && !matches!(it.scope(), Scope::Stage(_))
+    };
+    let slo = evidence.run.slo.as_ref().filter(|it| it.enforcement == Enforcement::Fail);
+    if slo.is_some_and(|it| it.objectives.iter().any(bounds_errors)) {
+        return None;
+    }
     let (all, bound) = (evidence.all, evidence.run.validity.max_error_ratio);
     let share = all.failed_share().filter(|share| *share > bound)?;
     let message = format!(

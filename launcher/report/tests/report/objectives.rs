@@ -195,7 +195,10 @@ fn junit_xml_has_a_case_for_the_validity_and_one_for_each_objective() {
         let (fixture, analysed) = judged(enforcement);
         let found = elements(&xml_of(&fixture, &analysed));
         let counts = ["tests", "failures", "errors", "skipped"].map(|it| attribute(&found[1].1, it).to_owned());
-        let names: Vec<String> = found[2..]
+        // The remarks come last.
+        let (remarks, cases) = found[2..].split_last().unwrap();
+        assert_eq!(remarks.0, "system-out");
+        let names: Vec<String> = cases
             .iter()
             .map(|(element, it)| {
                 format!("{element} {}", attribute(it, if element == "testcase" { "name" } else { "type" }))
@@ -225,7 +228,8 @@ fn junit_xml_has_a_case_for_the_validity_and_one_for_each_objective() {
     // A run without objectives that is not valid.
     let fixture = Fixture::new();
     let found = elements(&xml_of(&fixture, &fixture.analyse()));
-    assert_eq!(found.len(), 4);
+    // The remarks come last.
+    assert_eq!((found.len(), found[4].0.as_str()), (5, "system-out"));
     assert_eq!((found[3].0.as_str(), attribute(&found[3].1, "type")), ("failure", "Invalid"));
     assert!(attribute(&found[3].1, "message").starts_with("TooManyErrors: "));
 }
@@ -248,7 +252,7 @@ proptest! {
         let xml = xml_of(&fixture, &analysed);
         let found = elements(&xml);
         let names: Vec<&str> = found.iter().map(|it| it.0.as_str()).collect();
-        prop_assert_eq!(names, ["testsuites", "testsuite", "testcase", "failure", "testcase", "error"]);
+        prop_assert_eq!(names, ["testsuites", "testsuite", "testcase", "failure", "testcase", "error", "system-out"]);
         let allowed = |it: char| it == '\n' || !it.is_control() && it != '\u{fffe}';
         prop_assert!(xml.chars().all(allowed), "a character that XML cannot hold");
         let shown = attribute(&found[1].1, "name");
