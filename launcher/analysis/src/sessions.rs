@@ -62,7 +62,13 @@ pub struct TurnFigures {
 impl SessionFigures {
     /// `duration` is that of the figures beside it.
     pub(super) fn new(tally: &SessionTally, duration: Duration, streaming: bool) -> SessionFigures {
-        let by_turn = tally.by_turn.iter().zip(1..).map(|(it, turn)| TurnFigures::new(turn, it, streaming));
+        // A server that never reports cached tokens says nothing about its cache. One that does leaves them out where there are none.
+        let reports_cached = tally.by_turn.iter().any(|it| it.cached_tokens > 0);
+        let of_turn = |(it, turn)| {
+            let figures = TurnFigures::new(turn, it, streaming);
+            TurnFigures { cached_share: figures.cached_share.filter(|_| reports_cached), ..figures }
+        };
+        let by_turn = tally.by_turn.iter().zip(1..).map(of_turn);
         SessionFigures {
             sessions: tally.sessions(),
             complete: tally.complete,
@@ -108,6 +114,23 @@ impl TurnFigures {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_of_cached_tokens_is_absent_where_no_answer_reports_any() {
+        let turn = |cached_tokens| TurnTally {
+            succeeded: 2,
+            with_usage: 2,
+            input_tokens: 100,
+            cached_tokens,
+            ..TurnTally::default()
+        };
+        for (cached, expected) in [([0, 0], [None, None]), ([0, 25], [Some(0.0), Some(0.25)])] {
+            let tally = SessionTally { by_turn: cached.map(turn).into(), ..SessionTally::default() };
+            let figures = SessionFigures::new(&tally, Duration::ZERO, true);
+            let shares: Vec<_> = figures.by_turn.iter().map(|it| it.cached_share).collect();
+            assert_eq!(shares, expected);
+        }
+    }
 
     #[test]
     fn a_mean_prompt_is_of_the_requests_with_usage() {

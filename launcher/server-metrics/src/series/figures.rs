@@ -78,6 +78,8 @@ impl WindowFigures {
 struct Bracket {
     /// `None`: no scrape succeeded before the window.
     begin: Option<Scrape>,
+    /// The scrape from which increases count: the one before the window, or the first that succeeded.
+    first: Scrape,
     end: Scrape,
     whole: bool,
     /// One of the two lies too far beyond the window.
@@ -92,8 +94,7 @@ impl Store {
             self.addresses.iter().map(bracket).collect()
         };
         let known: Vec<Bracket> = brackets.iter().flatten().copied().collect();
-        let first = |it: &Bracket| it.begin.map_or(it.end.at, |begin| begin.at);
-        let span = known.iter().map(first).min().zip(known.iter().map(|it| it.end.at).max());
+        let span = known.iter().map(|it| it.first.at).min().zip(known.iter().map(|it| it.end.at).max());
         let (view, hold) = (View { store: self, brackets: &brackets }, interval * HOLD);
         let resets = view.resets();
         let is_gap = view.is_gap();
@@ -142,9 +143,11 @@ fn bracket(scrapes: &[Scrape], (from, to): (Duration, Duration), reach: Duration
     let end = after.or_else(|| good().last().filter(|it| it.at >= from))?;
     // The next scrape waits for a slow one.
     let reach = reach + begin.map_or(end.took, |it| it.took.max(end.took));
-    let before = begin.map_or(Duration::ZERO, |it| from.saturating_sub(it.at + it.took));
+    let first = begin.or_else(|| good().next())?;
+    // Without a scrape before the window, what happened until the first one is unknown.
+    let before = begin.map_or(first.at.saturating_sub(from), |it| from.saturating_sub(it.at + it.took));
     let is_far = before > reach || end.at.saturating_sub(to) > reach;
-    Some(Bracket { begin, end, whole: begin.is_some() && after.is_some(), is_far })
+    Some(Bracket { begin, first, end, whole: begin.is_some() && after.is_some(), is_far })
 }
 
 /// The samples, and the scrapes next to the window that is looked at.
