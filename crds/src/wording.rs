@@ -29,10 +29,15 @@ fn escaped(letter: char) -> String {
     if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }
 }
 
-/// A text from outside, such as a model's name or a server's error, on one line: blanks replace the control characters, which
-/// a terminal would obey.
+/// A text from outside, such as a model's name or a server's error, on one line: blanks replace what a terminal or a page would obey, which
+/// is control characters, those that turn the order of the letters behind them, and those that are none.
 pub fn one_line(text: &str) -> String {
-    text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect()
+    let is_obeyed = |it: char| {
+        it.is_control()
+            || matches!(it, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || matches!(it, '\u{fffe}' | '\u{ffff}')
+    };
+    text.chars().map(|it| if is_obeyed(it) { ' ' } else { it }).collect()
 }
 
 /// The text of an error and of its causes, without causes that the text before already contains.

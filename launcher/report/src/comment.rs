@@ -231,8 +231,6 @@ fn shortened(text: &str, most: usize) -> String {
             // GitHub makes a link of what begins with www and a point.
             '.' if !shown.to_ascii_lowercase().ends_with("www") => shown.push('.'),
             ' ' | '-' | ',' | '/' | '%' => shown.push(letter),
-            // These turn the order of the letters behind them.
-            '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => shown.push(' '),
             it if it.is_ascii_punctuation() => shown.push_str(&format!("&#{};", u32::from(it))),
             it => shown.push(it),
         }

@@ -72,7 +72,17 @@ pub fn cut_at_line(text: String, most: usize, note: &str) -> String {
 
 /// Text from outside as a cell of a table: on one line, with what Markdown and HTML would take for markup made harmless.
 pub fn cell(text: &str) -> String {
-    one_line(text).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace('`', "'")
+    let mut shown = String::new();
+    for letter in one_line(text).chars() {
+        match letter {
+            // Links and images need brackets.
+            '\\' | '|' | '[' | ']' => shown.extend(['\\', letter]),
+            '<' => shown.push_str("&lt;"),
+            '`' => shown.push('\''),
+            it => shown.push(it),
+        }
+    }
+    shown
 }
 
 fn head(report: &Report<'_>, page: &mut Page) {
