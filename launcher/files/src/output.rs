@@ -1,7 +1,7 @@
 //! [I/O] Writes a result where a user wants it: to a file, a device, a pipe or standard output.
 
 use std::{
-    fs::{File, Metadata},
+    fs::{self, File, Metadata},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
@@ -18,13 +18,16 @@ enum Place {
     File(PathBuf),
 }
 
-/// Finds out whether a result can be written, before the work that makes it.
+/// Finds out whether a result can be written, before the work that makes it. Creates its folder if it is missing.
 ///
 /// # Errors
 /// `path` is a folder, or its folder takes no file.
 pub fn check(path: &Path) -> io::Result<()> {
     match place(path)? {
-        Place::File(path) => temporary(folder_of(&path)).map(drop),
+        Place::File(path) => {
+            fs::create_dir_all(folder_of(&path))?;
+            temporary(folder_of(&path)).map(drop)
+        }
         Place::Stdout | Place::Device => Ok(()),
     }
 }
@@ -81,7 +84,6 @@ fn is_stdout(_file: &Metadata) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use std::{
-        fs,
         os::unix::fs::{FileTypeExt as _, symlink},
         thread,
     };

@@ -53,7 +53,7 @@ fn the_run_that_latest_leads_to_stays_and_the_page_has_no_row_of_what_went() {
     symlink("run-9", folder.path("results/latest")).unwrap();
     folder.benchwright(&["index", "results"]).assert().success();
     folder.benchwright(&["prune", "results", "--keep-runs", "1"]).assert().success().stdout(contains("deleted run-5"));
-    assert_eq!(left(&folder), ["index.html", "index.md", "latest", "run-1", "run-9"]);
+    assert_eq!(left(&folder), ["index.html", "latest", "run-1", "run-9"]);
     let page = fs::read_to_string(folder.path("results/index.html")).unwrap();
     assert!(page.contains("run-9") && !page.contains("run-5"));
 }

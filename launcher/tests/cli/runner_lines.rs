@@ -137,7 +137,7 @@ fn the_line_of_the_harness_runs_against_a_server_and_follows_its_user_conf() {
         (0..13_368).map(|it| json!({"input": "a", "tok_input": [it % 100 + 1, 7], "output": "b"})).collect();
     folder.write("dataset.json", &serde_json::to_string(&rows).unwrap());
     folder
-        .write("user.conf", "*.Offline.min_duration = 0\n*.Offline.min_query_count = 100\n*.Offline.target_qps = 33\n");
+        .write("user.conf", "*.Offline.min_duration = 0\nllama3_1-8b.Offline.min_query_count = 100\n*.Offline.sample_concatenate_permutation = 0\n*.Offline.target_qps = 33\n");
     let model = "meta-llama/Llama-3.1-8B-Instruct";
     let server = Sim::start(&["--preset", "instant", "--model", model, "--max-model-len", "4096"]);
     run(&folder, &HARNESS.replace("http://localhost:@", &server.url));

@@ -121,9 +121,11 @@ async fn junit_xml_has_the_test_names_of_the_launchers_own() {
     let xml = std::fs::read_to_string(plugin.path("junit.xml")).unwrap();
     assert!(xml.contains(r#"failures="0" errors="3""#), "{xml}");
 
-    let done = plugin.run(&["gate", "chat", "--junit", "no/such/folder/junit.xml"]).await;
+    let done = plugin.run(&["gate", "chat", "--junit", "new/folder/junit.xml"]).await;
+    assert!(done.code == Some(3) && plugin.path("new/folder/junit.xml").is_file(), "{done:?}");
+    let done = plugin.run(&["gate", "chat", "--junit", "junit.xml/below.xml"]).await;
     assert_eq!(done.code, Some(3), "{done:?}");
-    assert!(done.stderr.contains("--junit is no/such/folder/junit.xml, which cannot be written"), "{}", done.stderr);
+    assert!(done.stderr.contains("--junit is junit.xml/below.xml, which cannot be written"), "{}", done.stderr);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -169,7 +171,8 @@ async fn a_junit_file_that_cannot_be_written_is_told_before_the_run_is_created()
     let file = plugin.file("run.yaml", crate::runs::FILE);
     server.store(created("old"), ended("Passed", "RunSucceeded"));
     std::fs::create_dir(plugin.path("folder")).unwrap();
-    for (path, why) in [("no/such/folder/junit.xml", "No such file"), ("folder", "it is a folder")] {
+    std::fs::write(plugin.path("folder/file"), "").unwrap();
+    for (path, why) in [("folder/file/junit.xml", "File exists"), ("folder", "it is a folder")] {
         for command in [&["run", &file][..], &["rerun", "old"]] {
             let done = plugin.run(&[command, &["--junit", path]].concat()).await;
             assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{done:?}");
