@@ -26,7 +26,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
     figures.add(&format!("report{requests}"), &title, "ms", median(&reports), Budget::at_most(2_000.0, 200.0));
     if !cfg!(debug_assertions) {
         let bytes = fs::metadata(std::env::current_exe()?)?.len();
-        figures.add("binary", "the binary", "MB", bytes as f64 / 1e6, Budget::at_most(30.0, 12.0));
+        figures.add("binary", "the binary", "MB", bytes as f64 / 1e6, Budget::at_most(27.0, 20.0));
     }
     Ok(())
 }
