@@ -59,9 +59,15 @@ pub struct Pruned {
 /// A finished folder.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Finished {
-    /// When its report was written.
-    written: SystemTime,
+    /// When its run started, as its name tells; else when its report was written.
+    since: SystemTime,
     name: String,
+}
+
+/// The start of a run in the name of its folder, such as `20260101T090000Z-chat`.
+fn start_in(name: &str) -> Option<SystemTime> {
+    let (start, _) = name.split_once('-')?;
+    start.parse::<jiff::Timestamp>().ok().map(SystemTime::from)
 }
 
 /// Deletes the finished folders below `root` that are beyond the limits. The newest one stays in any case, and so do those of the names in
@@ -83,7 +89,7 @@ pub fn prune(root: &Path, limits: Limits, spared: &[&str], now: SystemTime, dry_
                 let _ = remove(&entry.path());
             }
         } else if let Some(written) = finished_at(&entry.path(), &name) {
-            finished.push(Finished { written, name });
+            finished.push(Finished { since: start_in(&name).unwrap_or(written), name });
         }
     }
     finished.sort();
@@ -93,7 +99,7 @@ pub fn prune(root: &Path, limits: Limits, spared: &[&str], now: SystemTime, dry_
         // Counted from the newest.
         let place = count - index;
         let too_many = limits.keep_runs.is_some_and(|most| place > usize::try_from(most).unwrap_or(usize::MAX));
-        let too_old = oldest.flatten().is_some_and(|it| folder.written < it);
+        let too_old = oldest.flatten().is_some_and(|it| folder.since < it);
         let name = &folder.name;
         let stays = place == 1 || spared.contains(&name.as_str()) || is_kept(&root.join(name));
         if stays || !(too_many || too_old) {
@@ -109,6 +115,26 @@ pub fn prune(root: &Path, limits: Limits, spared: &[&str], now: SystemTime, dry_
         }
     }
     Ok(pruned)
+}
+
+/// Deletes finished folders by their names, but for those with a file [`KEEP`].
+pub fn remove_finished(root: &Path, names: impl IntoIterator<Item = String>) -> Pruned {
+    let mut pruned = Pruned::default();
+    for name in names {
+        let path = root.join(&name);
+        // A link is no folder here.
+        let is_folder = path.symlink_metadata().is_ok_and(|it| it.is_dir());
+        if !is_folder || finished_at(&path, &name).is_none() || is_kept(&path) {
+            pruned.kept += 1;
+            continue;
+        }
+        match delete(root, &name) {
+            Ok(true) => pruned.deleted.push(name),
+            Ok(false) => {}
+            Err(error) => pruned.failed.push((name, error)),
+        }
+    }
+    pruned
 }
 
 /// When the report of a finished folder was written; `None`: it is none of ours, or not finished.

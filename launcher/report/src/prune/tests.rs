@@ -41,6 +41,20 @@ fn pruned(root: &Path, runs: Option<u32>, days: Option<u32>, spared: &[&str]) ->
     pruned.deleted
 }
 
+/// A copy of a folder has files of today.
+#[test]
+fn a_folder_is_as_old_as_the_start_in_its_name() {
+    let root = tempfile::tempdir().unwrap();
+    let names = ["20240901T080000Z-old", "20240902T080000Z-new", "20240903T080000Z-newest"];
+    for (name, written) in names.into_iter().zip([1, 5, 9]) {
+        write(&root.path().join(name).join("report.json"), REPORT, written);
+    }
+    assert_eq!(pruned(root.path(), Some(2), None, &[]), [names[0]]);
+    // Day 20,000 is 2024-10-04.
+    assert_eq!(pruned(root.path(), None, Some(32), &[]), Vec::<String>::new());
+    assert_eq!(pruned(root.path(), None, Some(31), &[]), [names[1]]);
+}
+
 #[test]
 fn the_newest_stay_and_what_is_beyond_either_limit_goes() {
     for (runs, days, deleted) in [
