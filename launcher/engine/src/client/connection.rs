@@ -31,12 +31,17 @@ impl Connection {
         matches!(self, Connection::Http1(it) if it.was_used())
     }
 
+    /// The timestamps of its reads, which the requests of an HTTP/2 connection share.
+    pub(super) fn reads(&self) -> &Arc<IoTimestamps> {
+        match self {
+            Connection::Http1(it) => it.timestamps(),
+            Connection::Http2(it) => it.reads(),
+        }
+    }
+
     /// When bytes last arrived, and the number of that read.
     pub(super) fn last_read(&self) -> (Duration, u64) {
-        match self {
-            Connection::Http1(it) => it.timestamps().last_read(),
-            Connection::Http2(it) => it.last_read(),
-        }
+        self.reads().last_read()
     }
 
     /// Sends a request and waits for the head of its answer.

@@ -69,6 +69,8 @@ pub struct Exchange {
     parsed: Duration,
     sent: Option<Duration>,
     timestamps: Option<Arc<IoTimestamps>>,
+    /// Of the reads of its connection.
+    reads: Option<Arc<IoTimestamps>>,
 }
 
 impl Exchange {
@@ -80,6 +82,7 @@ impl Exchange {
     /// The request goes out on this connection.
     fn take(&mut self, connection: &Connection, now: Duration) {
         self.timestamps = Some(Arc::clone(connection.timestamps()));
+        self.reads = Some(Arc::clone(connection.reads()));
         self.progress.sent(now);
     }
 
@@ -107,10 +110,10 @@ impl Exchange {
         let before = self.answer.coalesced_reads;
         self.answer.bytes(bytes, at, read);
         let coalesced = self.answer.coalesced_reads - before;
+        if self.reads.as_ref().is_some_and(|it| it.last_read_was_late()) {
+            self.late_reads += coalesced;
+        }
         if let Some(timestamps) = &self.timestamps {
-            if timestamps.last_read_was_late() {
-                self.late_reads += coalesced;
-            }
             // One read may bring several pieces: each counts from the end of the one before it.
             let now = timestamps.now();
             self.parse += now.saturating_sub(at.max(self.parsed));
@@ -129,6 +132,7 @@ impl Exchange {
         self.sent = self.sent();
         self.written = self.timestamps.as_ref().and_then(|it| it.written());
         self.timestamps = None;
+        self.reads = None;
     }
 }
 

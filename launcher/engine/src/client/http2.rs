@@ -128,9 +128,9 @@ impl Http2Stream {
         &self.timestamps
     }
 
-    /// When bytes last arrived on the connection, and the number of that read.
-    pub(super) fn last_read(&self) -> (Duration, u64) {
-        self.slot.0.timestamps.last_read()
+    /// The timestamps of the connection, whose reads are those of all its streams.
+    pub(super) fn reads(&self) -> &Arc<IoTimestamps> {
+        &self.slot.0.timestamps
     }
 
     pub(super) async fn send(&mut self, request: &Request<Bytes>) -> Result<Head, SendFailure> {

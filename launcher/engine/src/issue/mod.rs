@@ -462,7 +462,7 @@ fn spawn(
         let run = || {
             let runtime = runtime?;
             let _entered = runtime.enter();
-            runtime.spawn(receive::mark_looks(shared.clock));
+            runtime.spawn(receive::mark_polls(shared.clock));
             let worker = Worker::new(index, Arc::clone(&shared), target, keep);
             Ok(runtime.block_on(runner::run(worker)))
         };

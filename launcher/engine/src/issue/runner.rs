@@ -81,7 +81,9 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         {
             shared.end_phase(index, PhaseEnd::Stopped(reason));
         }
+        let is_cut = !matches!(unissued, Unissued::Over(_));
         unissued_count += count(&worker, index, unissued, never_begun);
+        shared.ended(index, shared.clock.now(), is_cut);
         worker.context.client.give_files_back();
         barriers += 1;
         shared.wait_for_workers(barriers).await;
@@ -134,8 +136,6 @@ fn count(worker: &Worker, stage: usize, unissued: Unissued, never_begun: bool) -
         was_due
     });
     recorder.count_unissued(stage, numbers, outcome);
-    let now = shared.clock.now();
-    recorder.stop_early(stage, now, later);
-    shared.cut(stage, now);
+    recorder.stop_early(stage, shared.clock.now(), later);
     if outcome == RequestOutcome::Cancelled { were_due } else { 0 }
 }

@@ -4,7 +4,7 @@ use std::{
     ops::Range,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -65,8 +65,10 @@ struct SharedStage {
     /// For a LoadGen phase: the queries that were issued, and why no more are.
     issued: AtomicU64,
     end: OnceLock<PhaseEnd>,
-    /// When a stop or a rule ended the stage, in nanoseconds plus one; 0 if none did.
-    cut: AtomicU64,
+    /// Whether a stop or a rule ended the stage on a worker.
+    is_cut: AtomicBool,
+    /// When the last worker ended it, in nanoseconds.
+    ended: AtomicU64,
 }
 
 impl Shared {
@@ -90,7 +92,8 @@ impl Shared {
             concurrency_limit: ConcurrencyLimit::new(stage.max_concurrency),
             issued: AtomicU64::new(0),
             end: OnceLock::new(),
-            cut: AtomicU64::new(0),
+            is_cut: AtomicBool::new(false),
+            ended: AtomicU64::new(0),
         });
         Shared {
             stages: stages.collect(),
@@ -248,14 +251,19 @@ impl Shared {
         let _ = self.stages[stage].end.set(end);
     }
 
-    /// Notes that a stop or a rule ended a stage on one worker. Other workers may have had nothing to do any more, or from the start.
-    pub(super) fn cut(&self, stage: usize, at: Duration) {
-        self.stages[stage].cut.fetch_max(nanos(at).saturating_add(1), Ordering::Relaxed);
+    /// Notes that one worker has ended a stage, and whether a stop or a rule made it do so.
+    pub(super) fn ended(&self, stage: usize, at: Duration, is_cut: bool) {
+        let stage = &self.stages[stage];
+        stage.ended.fetch_max(nanos(at), Ordering::Relaxed);
+        stage.is_cut.fetch_or(is_cut, Ordering::Relaxed);
     }
 
-    /// When a stage was cut on the last worker. Call it when all workers have ended the stage.
+    /// When the last worker ended a stage that was cut on any of them: others may have had nothing to do any more, or from the start.
+    /// Call it when all workers have ended the stage.
     pub(super) fn cut_at(&self, stage: usize) -> Option<Duration> {
-        self.stages[stage].cut.load(Ordering::Relaxed).checked_sub(1).map(Duration::from_nanos)
+        let stage = &self.stages[stage];
+        let is_cut = stage.is_cut.load(Ordering::Relaxed);
+        is_cut.then(|| Duration::from_nanos(stage.ended.load(Ordering::Relaxed)))
     }
 
     /// Called when all workers have ended a stage: a LoadGen phase that nothing else ended has issued all its queries.

@@ -166,9 +166,11 @@ impl Recorder {
     pub fn stop_early(&mut self, stage: usize, now: Duration, later: bool) {
         let Some(tally) = self.stages.get_mut(stage) else { return };
         tally.stopped_early |= later;
-        // A window that had not begun has no figures.
-        tally.window_bounds =
-            tally.window_bounds.filter(|(open, _)| *open < now).map(|(open, close)| (open, close.min(now)));
+        // A window that had not begun has no figures. Those of the stages before ended earlier.
+        for tally in std::iter::once(tally).chain(&mut self.classes) {
+            tally.window_bounds =
+                tally.window_bounds.filter(|(open, _)| *open < now).map(|(open, close)| (open, close.min(now)));
+        }
     }
 
     /// Counts one request in the part of the stage to which it belongs.

@@ -9,10 +9,10 @@
 //! may have found bytes that arrived while the thread was busy. These bytes arrived after the return before, when the
 //! thread had read everything, so the delay then counts from that earlier return.
 //!
-//! A thread that always has something to do never waits. Its runtime then looks at the sockets between tasks, without telling.
-//! [`mark_looks`] notices these looks. It is a task that runs again after the next look, behind the tasks that this look woke.
-//! Between two of its turns run the tasks whose bytes arrived after the look before, so the delay counts from the turn before
-//! that look. A busy time is thus counted for at most two rounds through the queue of tasks.
+//! A thread that always has something to do never waits. Its runtime then polls the sockets between tasks, and calls no hook.
+//! The task [`mark_polls`] detects these polls: it runs once after a poll, behind the tasks that the poll woke. Bytes that those
+//! tasks read arrived after the previous poll. The delay therefore counts from the last turn of [`mark_polls`] before that poll:
+//! it includes at most two passes over the ready tasks.
 
 use std::{
     cell::{Cell, RefCell},
@@ -30,10 +30,10 @@ const WAITED: Duration = Duration::from_micros(20);
 /// With a longer delay, events in one read may have arrived apart. It is shorter than any server's time between two
 /// tokens of a request, and longer than a thread needs for a batch of tokens.
 const LATE: Duration = Duration::from_millis(1);
-/// A thread that has been busy for so long gets marks. Each costs a look at the sockets, so that shorter busy times get none.
+/// A thread that has been busy for so long gets marks. Each mark costs a poll, so that shorter busy times get none.
 const BUSY: Duration = Duration::from_micros(500);
-/// Sockets whose bytes one look finds at most. Those of more sockets wait for the next look, unknown to the marks.
-const SOCKETS_PER_LOOK: usize = 16_384;
+/// The most sockets that one poll reports. Bytes on further sockets wait for the next poll, and the delay omits that wait.
+const SOCKETS_PER_POLL: usize = 16_384;
 
 thread_local! {
     static THREAD: Thread = Thread::default();
@@ -47,11 +47,11 @@ struct Thread {
     unparked: Cell<Duration>,
     /// The earliest time at which bytes that are read now can have arrived; `None` if the runtime does not tell.
     woke: Cell<Option<Duration>>,
-    /// The last turn of [`mark_looks`] in this busy time.
+    /// The last turn of [`mark_polls`] in this busy time.
     marked: Cell<Option<Duration>>,
     /// Whether bytes were read since.
     has_read: Cell<bool>,
-    /// Tells [`mark_looks`] that the thread is busy.
+    /// Tells [`mark_polls`] that the thread is busy.
     busy: Arc<Notify>,
     delays: RefCell<TimeHistogram>,
 }
@@ -83,7 +83,7 @@ impl Thread {
         delay > LATE
     }
 
-    /// Takes a turn of [`mark_looks`]; `false` if nothing was read since the last one, so that the thread may wait.
+    /// Takes a turn of [`mark_polls`]; `false` if nothing was read since the last one, so that the thread may wait.
     fn mark(&self, at: Duration) -> bool {
         let goes_on = self.has_read.replace(false);
         if let Some(before) = self.marked.replace(goes_on.then_some(at)) {
@@ -97,21 +97,21 @@ impl Thread {
     }
 }
 
-/// Makes a runtime of one thread tell when it waits. Without this call nothing is known about its reads. Spawn [`mark_looks`] on it.
+/// Makes a runtime of one thread tell when it waits. Without this call nothing is known about its reads. Spawn [`mark_polls`] on it.
 pub fn watch(runtime: &mut Builder, clock: Clock) -> &mut Builder {
     runtime
-        .max_io_events_per_tick(SOCKETS_PER_LOOK)
+        .max_io_events_per_tick(SOCKETS_PER_POLL)
         .on_thread_park(move || THREAD.with(|it| it.park(clock.now())))
         .on_thread_unpark(move || THREAD.with(|it| it.unpark(clock.now())))
 }
 
-/// Marks the looks at the sockets while the thread is too busy to wait. It does not end.
-pub async fn mark_looks(clock: Clock) {
+/// Marks the polls of the sockets while the thread is too busy to wait. It does not end.
+pub async fn mark_polls(clock: Clock) {
     let busy = THREAD.with(|it| Arc::clone(&it.busy));
     loop {
         busy.notified().await;
         while THREAD.with(|it| it.mark(clock.now())) {
-            // The runtime wakes a task that yields after its next look.
+            // A task that yields runs again only after the runtime's next poll.
             tokio::task::yield_now().await;
         }
     }
@@ -168,7 +168,7 @@ mod tests {
 
     /// Ten turns while bytes are read every 100 us: each read counts from the turn before the last one.
     #[test]
-    fn a_delay_in_a_busy_time_counts_from_the_look_before_the_last_one() {
+    fn a_delay_in_a_busy_time_counts_from_the_poll_before_the_last_one() {
         let thread = Thread::default();
         thread.park(micros(0));
         thread.unpark(micros(1_000));
@@ -194,7 +194,7 @@ mod tests {
         let clock = Clock::start();
         let runtime = watch(Builder::new_current_thread().enable_all(), clock).event_interval(31).build().unwrap();
         let (begun, ended) = runtime.block_on(async {
-            tokio::spawn(mark_looks(clock));
+            tokio::spawn(mark_polls(clock));
             clock.sleeper().until(clock.now() + micros(1_500)).await;
             take();
             let (mut near, mut far) = tokio::net::UnixStream::pair().unwrap();
