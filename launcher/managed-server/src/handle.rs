@@ -92,7 +92,8 @@ impl Server {
                 match event {
                     Event::Exited(it) => ended(it),
                     event => {
-                        if matches!(event, Event::Ended(_)) && !is_asked.load(Ordering::Acquire) {
+                        let is_asked = is_asked.load(Ordering::Acquire) || !lock(&seen).is_empty();
+                        if matches!(event, Event::Ended(_)) && !is_asked {
                             ended(Exited::from_elsewhere());
                         }
                         whole |= !matches!(event, Event::Started(_));

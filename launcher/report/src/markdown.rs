@@ -20,7 +20,7 @@ use super::{
     },
     uncertainty,
 };
-use analysis::{Analysis, Distribution, Labels, LatencyOrigin};
+use analysis::{Analysis, Distribution, Labels, LatencyOrigin, validity::max_error_ratio};
 use engine::{file_digest::FileDigest, record::RequestOutcome};
 use workload_profiles::workload::PromptReuse;
 
@@ -550,7 +550,8 @@ fn judgement(report: &Report<'_>, page: &mut Page) {
         (
             "failed share",
             optional(report.analysis.all.failed_share(), percent),
-            format!("at most {}", percent(bounds.max_error_ratio)),
+            max_error_ratio(report.run)
+                .map_or_else(|| "an objective bounds it".to_owned(), |it| format!("at most {}", percent(it))),
         ),
         (
             "requests that succeeded",

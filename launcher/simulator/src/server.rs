@@ -1,6 +1,7 @@
 //! [I/O] The simulated server: its connections, from the first one to its shutdown.
 
 use std::convert::Infallible;
+use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -91,6 +92,7 @@ impl Simulator {
         let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS as usize));
         tokio::pin!(shutdown);
         let mut failures = 0_u64;
+        let mut spare = spare_file();
         loop {
             let accepted = tokio::select! {
                 () = &mut shutdown => break,
@@ -104,7 +106,13 @@ impl Simulator {
                         warn!(%error, "connections wait, for none can be accepted; raise the limit of open files (ulimit -n)");
                     }
                     failures += 1;
-                    pause(NEXT_ACCEPT).await;
+                    // A client that keeps what it has would wait for ever: with the spare file its connection is taken, and closed.
+                    if spare.take().is_some() {
+                        let _ = clock::limit(NEXT_ACCEPT, accept(&listener, &slots)).await;
+                    } else {
+                        pause(NEXT_ACCEPT).await;
+                    }
+                    spare = spare_file();
                     continue;
                 }
             };
@@ -184,6 +192,11 @@ async fn accept(
     let slot = slots.clone().acquire_owned().await.expect("the semaphore is never closed");
     let (stream, _) = listener.accept().await?;
     Ok((stream, slot))
+}
+
+/// A file that is closed when a connection needs one.
+fn spare_file() -> Option<File> {
+    File::open("/dev/null").ok()
 }
 
 /// Waits before something is tried again.

@@ -5,11 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use crds::{Outcome, wording::with_causes};
 use files::user_file;
-use report::{
-    LoadGenSummary, index,
-    prune::{Limits, prune},
-    report_file,
-};
+use report::{LoadGenSummary, index, prune::remove_finished, report_file};
 use serde_json::{Map, Value, json};
 use workload_profiles::{
     loadgen::{self, ConfFile, Settings, apply_config},
@@ -60,8 +56,8 @@ pub(crate) struct MlperfArgs {
     /// Send texts as chats
     #[arg(long)]
     chat: bool,
-    /// The number of samples, or auto, all of the benchmark. With fewer the test is a smoke test: it issues about so many, and its result is
-    /// not one of MLPerf [default: auto]
+    /// The number of samples, or auto for all of the benchmark. A smaller number runs a smoke test of about so many samples, which is not a
+    /// valid MLPerf result [default: auto]
     #[arg(long, value_name = "N")]
     total_sample_count: Option<String>,
     /// The most tokens of an answer [default: those of the benchmark]
@@ -94,13 +90,13 @@ pub(crate) struct MlperfArgs {
     /// NLTK's folder punkt_tab/english, for the mode accuracy [default: the variable PUNKT_DATA]
     #[arg(long, value_name = "FOLDER")]
     punkt: Option<PathBuf>,
-    /// 0: a valid run deletes the folders of earlier runs of the same settings, and names them
+    /// 0: after a valid run, delete and list earlier runs with the same profile; 1: keep them
     #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "1", default_value = "1")]
     keep_all: Switch,
-    /// Read the server's metrics during the load, which every run does
+    /// Accepted for compatibility; every run reads the server's metrics
     #[arg(long)]
     enable_metrics: bool,
-    /// Reserved by the runner; every run has all figures
+    /// Accepted for compatibility; every run reports all figures
     #[arg(long, value_enum, value_name = "0|1")]
     extra_metrics: Option<Switch>,
 }
@@ -371,32 +367,35 @@ fn replace_earlier(results: &Path, folder: &Path, run: &str) {
         return say("earlier runs stay, because this one is not valid");
     }
     let new = folder.file_name().and_then(|it| it.to_str()).unwrap_or_default();
-    let settings = |folder: &Path| user_file::read_regular(&folder.join("profile.yaml"), MAX_BYTES).ok();
-    let of_new = settings(folder);
+    let Some(of_new) = settings(folder) else {
+        return say("earlier runs stay, because the settings of this one cannot be read");
+    };
     let entries = std::fs::read_dir(results).into_iter().flatten().flatten();
     let names = entries.filter_map(|it| it.file_name().into_string().ok());
     // The user may have other runs in the same folder. A name is the time, a hyphen and the name of the run.
     let is_earlier = |name: &String| {
-        let same_run = name != new && name.split_once('-').is_some_and(|(_, of)| of == run);
-        same_run && of_new.is_some() && settings(&results.join(name)) == of_new
+        let same_run = name.as_str() < new && name.split_once('-').is_some_and(|(_, of)| of == run);
+        same_run && settings(&results.join(name)).as_ref() == Some(&of_new)
     };
-    let spared: Vec<String> = names.filter(|it| !is_earlier(it)).collect();
-    let spared: Vec<&str> = spared.iter().map(String::as_str).collect();
-    let limits = Limits { keep_runs: Some(1), keep_days: None };
-    match prune(results, limits, &spared, clock::now().into(), false) {
-        Ok(pruned) => {
-            if !pruned.deleted.is_empty() {
-                say(format_args!("deleted by --keep-all 0: {}", pruned.deleted.join(", ")));
-                if let Err(error) = index::rebuild(results) {
-                    say(format_args!("index.html was not brought up to date: {error}"));
-                }
-            }
-            for (name, error) in &pruned.failed {
-                say(format_args!("the earlier run {name} cannot be deleted: {error}"));
-            }
+    let removed = remove_finished(results, names.filter(is_earlier));
+    if !removed.deleted.is_empty() {
+        say(format_args!("deleted by --keep-all 0: {}", removed.deleted.join(", ")));
+        if let Err(error) = index::rebuild(results) {
+            say(format_args!("index.html was not brought up to date: {error}"));
         }
-        Err(error) => say(format_args!("earlier runs were not deleted: {error}")),
     }
+    for (name, error) in &removed.failed {
+        say(format_args!("the earlier run {name} cannot be deleted: {error}"));
+    }
+}
+
+/// What a run was asked for: its profile and its `run.yaml`, but for what tells one run from another.
+fn settings(folder: &Path) -> Option<(Vec<u8>, Value)> {
+    let read = |name: &str| user_file::read_regular(&folder.join(name), MAX_BYTES).ok();
+    let mut run: Value = serde_saphyr::from_slice(&read("run.yaml")?).ok()?;
+    let keys = run.as_object_mut()?;
+    ["run", "promptSalt"].iter().for_each(|key| drop(keys.remove(*key)));
+    Some((read("profile.yaml")?, run))
 }
 
 /// Whether all tests of a run are valid.

@@ -29,7 +29,7 @@ pub(crate) struct MmluArgs {
     /// Requests under way at once
     #[arg(long, value_name = "N", default_value_t = 16)]
     concurrency: u32,
-    /// 1: samples.csv, the scores of each subject, and plots
+    /// 1: also write samples.csv, by_subject_detail.json and by_domain_detail.json
     #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "1", default_value = "1")]
     details: Switch,
 }

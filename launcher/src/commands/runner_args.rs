@@ -1,7 +1,7 @@
 //! What `benchwright mlperf` and `benchwright mmlu` share: the server of the load, described by the flags of the runner's run.py and mmlu.py,
 //! and where the results go.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use crds::benchmark_run::{GROUP, KIND, SimulatorPreset, VERSION};
@@ -30,8 +30,8 @@ pub(super) struct TargetArgs {
     /// The embedded simulator in place of a server
     #[arg(long, value_name = "PRESET", num_args = 0..=1, default_missing_value = "tiny", conflicts_with = "url")]
     simulator: Option<PresetArg>,
-    /// The model that requests name, and that a vLLM loads: a repository, a path, or llama3.1-8b-instruct [default: the one that the
-    /// server serves]
+    /// The model name in requests, and the model that a started vLLM loads: a repository, a path, or llama3.1-8b-instruct [default: the
+    /// served model; for a started vLLM meta-llama/Llama-3.1-8B-Instruct]
     #[arg(short, long, alias = "model-name", value_name = "NAME")]
     model: Option<String>,
     /// The engine that is started
@@ -63,7 +63,7 @@ enum Precision {
 }
 
 impl TargetArgs {
-    /// `spec.target`. Flags without effect on a server that runs already are named on standard error.
+    /// `spec.target`. Flags for a vLLM that is not started here are named on standard error.
     pub(super) fn target(&self) -> Value {
         let model = self.model.as_deref().map(|it| if it == ALIAS.0 { ALIAS.1 } else { it });
         let mut target = match (&self.url, self.simulator) {
@@ -82,7 +82,7 @@ impl TargetArgs {
         ];
         let named: Vec<&str> = without_effect.into_iter().filter_map(|(flag, given)| given.then_some(flag)).collect();
         if !named.is_empty() {
-            say(format_args!("{} has no effect: the server runs already", named.join(", ")));
+            say(format_args!("no effect without a started vLLM: {}", named.join(", ")));
         }
         target
     }
@@ -161,8 +161,8 @@ impl RunArgs {
             console::print(document)?;
             return Ok(Ended { status: crds::ExitCode::Done.code(), folder: None });
         }
-        let before = latest(&self.results);
-        let status = run::run(&RunOptions {
+        let mut folder = None;
+        let options = RunOptions {
             source: Some(RunSource::Document(document)),
             input: None,
             local: LocalOptions::default(),
@@ -176,14 +176,10 @@ impl RunArgs {
             termination_log: None,
             plain: false,
             commit: crate::COMMIT,
-        });
-        Ok(Ended { status, folder: latest(&self.results).filter(|it| before.as_ref() != Some(it)) })
+        };
+        let status = run::run_into(&options, &mut folder);
+        Ok(Ended { status, folder })
     }
-}
-
-/// The folder of the last finished run.
-fn latest(results: &Path) -> Option<PathBuf> {
-    Some(results.join(std::fs::read_link(results.join("latest")).ok()?))
 }
 
 /// Tells the user about a flag.

@@ -27,10 +27,10 @@ enum Action {
         /// The name, as `benchwright server status` lists it
         #[arg(value_name = "NAME", conflicts_with = "file")]
         name: Option<String>,
-        /// End all servers of this user, but for those of runs that go on
+        /// End all servers of this user except those that a run started for itself
         #[arg(long, conflicts_with_all = ["file", "name"], required_unless_present_any = ["file", "name"])]
         all: bool,
-        /// With --all: those of runs that go on, too; the runs end with them
+        /// With --all: also end servers that runs started for themselves, which ends those runs
         #[arg(long, requires = "all")]
         force: bool,
     },

@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use analysis::loadgen::verdict::TestVerdict;
+use files::user_file;
 use report::LoadGenSummary;
 use tracing::{debug, info};
 use workload_profiles::loadgen::Scenario;
@@ -33,8 +34,8 @@ pub(super) fn samples_per_second(root: &Path, target: &str, model: &str) -> Opti
 }
 
 fn read(path: &Path) -> Option<LoadGenSummary> {
-    let small = fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= MAX_BYTES);
-    let text = fs::read(path).ok().filter(|_| small)?;
+    // Others may write beside the folder of this run.
+    let text = user_file::read_regular(path, MAX_BYTES).ok()?;
     let summary = serde_json::from_slice(&text);
     // A folder of results may hold files of other releases: they are passed over.
     summary.inspect_err(|error| debug!(path = %path.display(), %error, "a summary that cannot be read")).ok()

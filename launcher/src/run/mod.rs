@@ -72,6 +72,11 @@ use upload::Destination;
 
 /// Runs one benchmark and returns the exit code. Results go to stdout, everything else to stderr.
 pub fn run(options: &RunOptions) -> u8 {
+    run_into(options, &mut None)
+}
+
+/// Does the same, and sets `folder` to the results folder that the run wrote. That of a series is not set.
+pub fn run_into(options: &RunOptions, folder: &mut Option<PathBuf>) -> u8 {
     let (mut input, baseline) = match read_input(options) {
         Ok(read) => read,
         Err(error) => {
@@ -114,6 +119,7 @@ pub fn run(options: &RunOptions) -> u8 {
     if let Err(failure) = &done {
         print_error(&failure.message);
     }
+    *folder = done.as_ref().ok().and_then(|it| it.stored.as_ref()).map(|it| it.path.clone());
     leave_message(options, || outcome::envelope(&input, &done));
     if let Some(measurement) = done.as_ref().map_or_else(Failure::measured, Some) {
         print_table(measurement, input.run.hardware.as_ref(), "");

@@ -133,15 +133,6 @@ pub(super) fn until_stopped<T: Send + 'static>(
     }
 }
 
-/// Does work that may block for ever because of others, such as waiting for a lock, on its own thread. `None` if it is not done in
-/// time; the thread then ends with the process.
-pub(super) fn within<T: Send + 'static>(most: Duration, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let (sender, done) = mpsc::sync_channel(1);
-    let body = move || drop(sender.send(work()));
-    thread::Builder::new().name("indexing".into()).spawn(body).ok()?;
-    done.recv_timeout(most).ok()
-}
-
 /// Waits for a stop, at most for a time. Returns whether there was one.
 pub(super) fn wait_for_stop(stop: &Stop, most: Duration) -> Result<bool, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "waiting", source });

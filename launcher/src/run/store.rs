@@ -4,7 +4,6 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use crds::{ResolvedRun, benchmark_run::PerRequestRecords, resolve::RunIdentity};
@@ -12,7 +11,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use tracing::warn;
 use workload_profiles::Workload;
 
-use super::{Failure, RunOptions, free_space, signals::within};
+use super::{Failure, RunOptions, free_space};
 use crate::input::Input;
 use engine::recorder::{Keep, Records};
 use report::{
@@ -26,8 +25,6 @@ use report::{
 /// Earlier attempts whose folders are looked for: more than a policy of retries has, so that no number read from a file makes a long
 /// list.
 const MAX_EARLIER: usize = 100;
-/// How long a run waits for others that hold the indexes beside its folder.
-const TO_INDEX: Duration = Duration::from_secs(5);
 
 /// The name of a results folder, and the folder that it lies in.
 #[derive(Clone, Debug)]
@@ -201,18 +198,10 @@ impl Store {
             })
             .and_then(|()| folder.finish());
         let stored = optional(written, report.run)?;
-        if let (true, Some(stored)) = (local, &stored) {
-            let addition = index::Addition::new(report, stored);
-            let error = match within(TO_INDEX, move || addition.write(&root)) {
-                Some(added) => added.err(),
-                None => Some(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    "another process holds index.md, or the disk does not answer",
-                )),
-            };
-            if let Some(error) = error {
-                warn!(%error, "`latest`, `index.md` and `index.html` were not all brought up to date; the folder itself is whole");
-            }
+        if let (true, Some(stored)) = (local, &stored)
+            && let Err(error) = index::add(&root, report, stored)
+        {
+            warn!(%error, "`latest`, `index.md` and `index.html` were not all brought up to date; the folder itself is whole");
         }
         Ok(stored)
     }

@@ -211,7 +211,12 @@ fn a_server_that_is_ended_from_elsewhere_ends_its_run() {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
         lines.by_ref().find(|it| it.contains(until)).unwrap();
         let (status, stays, _) = folder.run(&["server", "stop", "--all"]);
-        assert!(status == Some(0) && stays.contains("stays, because it runs for a run; --force ends it"), "{stays}");
+        assert!(
+            status == Some(0)
+                && stays
+                    .contains("still in use by a run; add --force to end the server and the run\nno other server runs"),
+            "{stays}"
+        );
         assert!(!folder.servers().is_empty());
         let (status, ended, _) = folder.run(&["server", "stop", "--all", "--force"]);
         assert!(status == Some(0) && ended.contains(": ended"), "{ended}");

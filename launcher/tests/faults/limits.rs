@@ -48,3 +48,16 @@ fn records_that_do_not_fit_into_memory_are_told_before_the_load() {
     assert_eq!(ended.code, Some(20), "{log}");
     assert!(log.contains("perRequestRecords: None") && log.contains("ulimit -v"), "{log}");
 }
+
+/// The load holds all files, so that the embedded simulator can accept no connection.
+#[test]
+fn a_load_that_holds_all_files_ends() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &simulated(&profile(200, 3)));
+    for _ in 0..3 {
+        let ended =
+            ended(folder.shell("ulimit -n 64;", &["run", "-f", "run.yaml", "--no-results"], "").spawn().unwrap());
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        assert!(ended.stderr.contains("ulimit -n"), "{}", ended.stderr);
+    }
+}

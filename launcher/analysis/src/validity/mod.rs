@@ -202,16 +202,18 @@ fn too_few_successes(evidence: &Evidence<'_>) -> Option<Reason> {
     })
 }
 
-/// An objective that bounds the errors of the whole load takes the place of this rule, so that it can be missed.
-fn too_many_errors(evidence: &Evidence<'_>) -> Option<Reason> {
+/// The bound on the share of requests that fail. An enforced objective that bounds the errors of the whole load takes its place, so that it
+/// can be missed.
+pub fn max_error_ratio(run: &ResolvedRun) -> Option<f64> {
     let bounds_errors = |it: &ResolvedObjective| {
         it.metric == Metric::ErrorRatio && matches!(it.bound, Bound::Max(_)) && !matches!(it.scope(), Scope::Stage(_))
     };
-    let slo = evidence.run.slo.as_ref().filter(|it| it.enforcement == Enforcement::Fail);
-    if slo.is_some_and(|it| it.objectives.iter().any(bounds_errors)) {
-        return None;
-    }
-    let (all, bound) = (evidence.all, evidence.run.validity.max_error_ratio);
+    let slo = run.slo.as_ref().filter(|it| it.enforcement == Enforcement::Fail);
+    (!slo.is_some_and(|it| it.objectives.iter().any(bounds_errors))).then_some(run.validity.max_error_ratio)
+}
+
+fn too_many_errors(evidence: &Evidence<'_>) -> Option<Reason> {
+    let (all, bound) = (evidence.all, max_error_ratio(evidence.run)?);
     let share = all.failed_share().filter(|share| *share > bound)?;
     let message = format!(
         "{} of {} requests failed, a share of {share:.4}, and validity.maxErrorRatio is {bound}{}; {}",

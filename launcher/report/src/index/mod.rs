@@ -7,43 +7,39 @@ mod lines;
 mod page;
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, TryLockError},
     io,
+    os::unix::fs::OpenOptionsExt as _,
     path::Path,
     process,
+    thread::sleep,
+    time::Duration,
 };
+
+use rustix::fs::OFlags;
 
 use super::{Report, folder::Stored};
 
 pub use page::Rebuilt;
 
+/// How often, and after what time, a lock is tried that another process holds: five seconds in all.
+const LOCK_TRIES: u32 = 100;
+const NEXT_TRY: Duration = Duration::from_millis(50);
+
 /// Reports that an update reads at most, beside those that the page has: a run does not wait for the reports of thousands of others.
 const MAX_READ: usize = 200;
 
-/// What the indexes show of a folder that was written.
-#[derive(Debug)]
-pub struct Addition {
-    folder: String,
-    row: String,
-}
-
-impl Addition {
-    pub fn new(report: &Report<'_>, stored: &Stored) -> Addition {
-        Addition { folder: stored.name.clone(), row: lines::row(report, stored) }
-    }
-
-    /// Points `latest` at the folder, adds its line to `index.md`, and brings `index.html` up to date. Waits while another process
-    /// does so.
-    ///
-    /// # Errors
-    /// The root cannot be written, or its file system knows no links. The folder itself is whole all the same.
-    pub fn write(self, root: &Path) -> io::Result<()> {
-        let file = lock(root, Missing::Made)?;
-        lines::append(&file, &self.row)?;
-        point_latest(root, &self.folder)?;
-        page::update(root, MAX_READ)?;
-        Ok(())
-    }
+/// Points `latest` at a folder, adds its line to `index.md`, and brings `index.html` up to date. Waits some seconds while another process
+/// does so.
+///
+/// # Errors
+/// The root cannot be written, or its file system knows no links. The folder itself is whole all the same.
+pub fn add(root: &Path, report: &Report<'_>, stored: &Stored) -> io::Result<()> {
+    let file = lock(root, Missing::Made)?;
+    lines::append(&file, &lines::row(report, stored))?;
+    point_latest(root, &stored.name)?;
+    page::update(root, MAX_READ)?;
+    Ok(())
 }
 
 /// Writes `index.html` anew, with every run below the root.
@@ -62,12 +58,22 @@ pub fn rebuild(root: &Path) -> io::Result<Rebuilt> {
 /// on a file that is replaced would hold nobody off.
 fn lock(root: &Path, missing: Missing) -> io::Result<File> {
     let path = root.join(lines::FILE_NAME);
-    if fs::symlink_metadata(&path).is_ok_and(|it| !it.is_file()) {
+    // Others may have put a pipe or a link there.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let mut options = File::options();
+    let file = options.read(true).append(true).create(missing == Missing::Made).custom_flags(flags).open(&path);
+    let file = file.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+    if !file.metadata()?.is_file() {
         return Err(io::Error::other(format!("{} is no regular file; remove it", path.display())));
     }
-    let file = File::options().read(true).append(true).create(missing == Missing::Made).open(path)?;
-    file.lock()?;
-    Ok(file)
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => sleep(NEXT_TRY),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::TimedOut, format!("another process holds {}", path.display())))
 }
 
 /// What becomes of an `index.md` that is not there.

@@ -17,7 +17,7 @@ fn store(root: &Path, name: &str, fixture: &Fixture) -> Stored {
     let mut folder = Folder::create(root, name).unwrap();
     report::write_report(&mut folder, &report, None).unwrap();
     let stored = folder.finish().unwrap();
-    index::Addition::new(&report, &stored).write(root).unwrap();
+    index::add(root, &report, &stored).unwrap();
     stored
 }
 

@@ -584,7 +584,7 @@ fn a_results_folder_is_whole_and_holds_no_credential() {
     report::write_inputs(&mut folder, &inputs).unwrap();
     report::write_report(&mut folder, &report, Some(&|it| Ok(it.model.clone()))).unwrap();
     let stored = folder.finish().unwrap();
-    index::Addition::new(&report, &stored).write(root.path()).unwrap();
+    index::add(root.path(), &report, &stored).unwrap();
 
     let mut names: Vec<String> =
         fs::read_dir(&stored.path).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();

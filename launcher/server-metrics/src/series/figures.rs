@@ -146,7 +146,9 @@ fn bracket(scrapes: &[Scrape], (from, to): (Duration, Duration), reach: Duration
     let first = begin.or_else(|| good().next())?;
     // Without a scrape before the window, what happened until the first one is unknown.
     let before = begin.map_or(first.at.saturating_sub(from), |it| from.saturating_sub(it.at + it.took));
-    let is_far = before > reach || end.at.saturating_sub(to) > reach;
+    // One scrape alone tells of no increase.
+    let is_single = begin.is_none() && first.number == end.number;
+    let is_far = is_single || before > reach || end.at.saturating_sub(to) > reach;
     Some(Bracket { begin, first, end, whole: begin.is_some() && after.is_some(), is_far })
 }
 

@@ -88,14 +88,15 @@ fn started(input: &Input, server: &ManagedServer, stop: &Stop) -> Result<Managed
 /// whether nothing is left of them.
 ///
 /// # Errors
-/// The file cannot be used, or a server may run that nothing is known of.
+/// The file cannot be used, or a state file is unreadable, so that an unknown server may still run.
 pub fn stop(file: Option<&Path>, name: Option<&str>, force: bool) -> anyhow::Result<bool> {
     let folder = state::folder();
     let mut chosen = chosen(&folder, file, name)?;
+    let found = chosen.len();
     if file.is_none() && name.is_none() && !force {
         for of_run in chosen.extract_if(.., |it| !it.lasting && it.is_kept()) {
             console::print(format!(
-                "{}: stays, because it runs for a run; --force ends it, and the run with it\n",
+                "{}: still in use by a run; add --force to end the server and the run\n",
                 of_run.name
             ))?;
         }
@@ -105,6 +106,7 @@ pub fn stop(file: Option<&Path>, name: Option<&str>, force: bool) -> anyhow::Res
         let none = match (file, name) {
             (Some(file), _) => format!("the server of {} does not run, or the file was changed since", file.display()),
             (None, Some(name)) => format!("no server {name} runs; `benchwright server status` lists those that do"),
+            (None, None) if found > 0 => "no other server runs".to_owned(),
             (None, None) => "no server runs".to_owned(),
         };
         console::print(none + "\n")?;
@@ -128,14 +130,14 @@ pub fn stop(file: Option<&Path>, name: Option<&str>, force: bool) -> anyhow::Res
     Ok(nothing_left)
 }
 
-/// Fails where a file of a server cannot be read: it may run.
+/// Fails where a state file cannot be read: its server may still run.
 fn refuse_unreadable(folder: &Path) -> anyhow::Result<()> {
     let unreadable = state::unreadable(folder);
     let shown = |(path, error): &(PathBuf, io::Error)| format!("cannot read {}: {error}", path.display());
     let shown: Vec<String> = unreadable.iter().map(shown).collect();
     anyhow::ensure!(
         shown.is_empty(),
-        "{}; a server that it described may still run: end its processes, and remove the file",
+        "{}; servers described there may still run: end their processes, then remove these files",
         shown.join("; ")
     );
     Ok(())

@@ -432,8 +432,7 @@ impl Death {
 
     /// The same for a server that another one watches from now on.
     fn again(&self, stop: &Stop) -> Death {
-        let next = Death::new(stop);
-        self.get().into_iter().for_each(|it| next.set(it));
-        next
+        let stop = stop.clone();
+        self.telling_too(Arc::new(move || stop.abort(StopReason::TargetLost)))
     }
 }

@@ -4,6 +4,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
         mpsc::{self, RecvTimeoutError},
     },
     thread,
@@ -22,20 +23,38 @@ const LOOKS_FOR_EXIT: u32 = 4;
 #[derive(Clone)]
 pub(super) struct Death {
     exited: Arc<Mutex<Option<Exited>>>,
+    /// Whether `then` was called.
+    has_told: Arc<AtomicBool>,
     then: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Death {
     /// `then` is called at the first death.
     pub(super) fn telling(then: Arc<dyn Fn() + Send + Sync>) -> Death {
-        Death { exited: Arc::default(), then }
+        Death { exited: Arc::default(), has_told: Arc::default(), then }
+    }
+
+    /// The same death, which `then` is told of as well: now, if it has come already.
+    pub(super) fn telling_too(&self, then: Arc<dyn Fn() + Send + Sync>) -> Death {
+        let next = Death { exited: Arc::clone(&self.exited), ..Death::telling(then) };
+        if next.get().is_some() {
+            next.tell();
+        }
+        next
     }
 
     pub(super) fn set(&self, exited: Exited) {
         let mut first = self.exited.lock().unwrap_or_else(PoisonError::into_inner);
-        error!("{}", exited.message());
         if first.is_none() {
+            error!("{}", exited.message());
             *first = Some(exited);
+        }
+        drop(first);
+        self.tell();
+    }
+
+    fn tell(&self) {
+        if !self.has_told.swap(true, Ordering::AcqRel) {
             (self.then)();
         }
     }
