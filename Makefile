@@ -19,10 +19,10 @@ ifeq ($(shell uname -s),Linux)
 release_flags := RUSTFLAGS="-Ctarget-feature=+crt-static $(packed)"
 endif
 release_build := $(release_flags) cargo build --locked --release
-# Nothing is built twice in a cold build, so that the state of incremental builds is only a cost.
+# A cold build compiles each crate once, so that incremental state costs time and saves none.
 export CARGO_INCREMENTAL ?= 0
-# The compiler that also lints: the tests and their lints are one build of the workspace. clippy-driver compiles as rustc does, but
-# for some optimizations of MIR that its lints could not see through.
+# The compiler that also lints: the tests and their lints are one build of the workspace. clippy-driver compiles like rustc, but
+# disables some MIR optimizations that would hide code from its lints.
 linted := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 # Most tests wait for a process or a time. More of them run side by side than the machine has CPUs.
 threads := RUST_TEST_THREADS=$(or $(RUST_TEST_THREADS),8)
@@ -132,8 +132,8 @@ test: prepare lints browser python ## Every check, the end-to-end tests included
 test-timings: test ## Run `make test` and write where its time goes into docs/contributing.md; from cold in a fresh clone
 	@.ci/timings
 
-quick: format ## Formatting and the tests of the pure crates; within a minute after one build
-	@$(threads) cargo test --locked --quiet $(addprefix -p ,$(pure)) --lib --tests
+quick: format lints ## Formatting and the tests of the pure crates; within a minute after one build
+	@$(linted) $(threads) cargo test --locked --quiet $(addprefix -p ,$(pure)) --lib --tests
 
 check: prepare lints format licences ## Formatting, lints, licences, advisories
 	$(linted) cargo test --locked --workspace --no-run

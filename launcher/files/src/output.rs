@@ -10,11 +10,11 @@ use crate::whole_file::{Counted, Written, folder_of, temporary, write_whole};
 
 /// Where the bytes go.
 enum Place {
-    /// Standard output, under any of its names. What it holds already stays.
+    /// Standard output, under any name. Existing content is kept.
     Stdout,
     /// A device or a pipe, such as `/dev/null` or `>(command)`. It stays what it is.
     Device,
-    /// A regular file, or none yet. A link to it stays.
+    /// A regular file, or a path without a file. An existing symlink is kept.
     File(PathBuf),
 }
 

@@ -19,7 +19,7 @@ pub struct Written {
 }
 
 /// Writes a file with the content that `fill` writes, and creates its folder if it is missing. After an error no part of the
-/// file remains. A link is replaced by the file; anything else but a regular file stays.
+/// file remains. Replaces a regular file or a symlink; any other kind of file is an error.
 ///
 /// # Errors
 /// The file cannot be written, something else has its name, or `fill` gives up.
@@ -38,7 +38,7 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io
     Ok(written)
 }
 
-/// The folder in which a path is a name.
+/// The parent folder of a path; `.` of a bare file name.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
