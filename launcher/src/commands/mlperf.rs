@@ -90,7 +90,7 @@ pub(crate) struct MlperfArgs {
     /// NLTK's folder punkt_tab/english, for the mode accuracy [default: the variable PUNKT_DATA]
     #[arg(long, value_name = "FOLDER")]
     punkt: Option<PathBuf>,
-    /// 0: after a valid run, delete and list earlier runs with the same profile; 1: keep them
+    /// 0: after a valid run, delete and list earlier runs with the same profile and target; 1: keep them
     #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "1", default_value = "1")]
     keep_all: Switch,
     /// Accepted for compatibility; every run reads the server's metrics
