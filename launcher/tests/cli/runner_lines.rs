@@ -86,6 +86,8 @@ fn the_lines_of_the_runner_start_a_vllm_and_issue_what_they_name() {
     assert_eq!(test_of(&folder, 0).0, "AccuracyOnly");
     // All samples are one query.
     assert_eq!(test_of(&folder, 1), ("PerformanceOnly".to_owned(), Some(1)));
+    let system = document(&folder, "summary.json")["system"].clone();
+    assert!(system["vllm_version"].as_str().is_some_and(|it| it.starts_with('0')), "{system}");
     let server = said(&run(&folder, SERVER));
     assert!(server.contains("the target rate comes from the last Offline run against this target"), "{server}");
     assert_eq!(folder.report()["summary"]["requests"], 40);

@@ -123,7 +123,7 @@ fn runner_keys(report: &Report<'_>, tests: &LoadGenReport) -> Map<String, Value>
         "meta": {"scenario": scenario, "model": report.analysis.model},
         "system": {
             "gpu_count": report.run.hardware.as_ref().map(|it| it.accelerators),
-            "vllm_version": report.server.filter(|it| it.before.engine.as_deref().is_some_and(|it| it.contains("vLLM"))).and_then(|it| it.before.version.clone()),
+            "vllm_version": report.server.filter(|it| it.before.engine.as_deref().is_some_and(|it| it.eq_ignore_ascii_case("vllm"))).and_then(|it| it.before.version.clone()),
         },
         "run": {
             "accuracy": accuracy,
