@@ -56,6 +56,16 @@ pub struct Pruned {
     pub kept: usize,
 }
 
+impl Pruned {
+    fn delete(&mut self, root: &Path, name: &str) {
+        match delete(root, name) {
+            Ok(true) => self.deleted.push(name.to_owned()),
+            Ok(false) => {}
+            Err(error) => self.failed.push((name.to_owned(), error)),
+        }
+    }
+}
+
 /// A finished folder.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Finished {
@@ -107,11 +117,7 @@ pub fn prune(root: &Path, limits: Limits, spared: &[&str], now: SystemTime, dry_
         } else if dry_run {
             pruned.deleted.push(name.clone());
         } else {
-            match delete(root, name) {
-                Ok(true) => pruned.deleted.push(name.clone()),
-                Ok(false) => {}
-                Err(error) => pruned.failed.push((name.clone(), error)),
-            }
+            pruned.delete(root, name);
         }
     }
     Ok(pruned)
@@ -128,11 +134,7 @@ pub fn remove_finished(root: &Path, names: impl IntoIterator<Item = String>) -> 
             pruned.kept += 1;
             continue;
         }
-        match delete(root, &name) {
-            Ok(true) => pruned.deleted.push(name),
-            Ok(false) => {}
-            Err(error) => pruned.failed.push((name, error)),
-        }
+        pruned.delete(root, &name);
     }
     pruned
 }
