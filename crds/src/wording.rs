@@ -29,8 +29,8 @@ fn escaped(letter: char) -> String {
     if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }
 }
 
-/// A text from outside, such as a model's name or a server's error, on one line: blanks replace what a terminal or a page would obey, which
-/// is control characters, those that turn the order of the letters behind them, and those that are none.
+/// A text from outside, such as a model's name or a server's error, on one line: blanks replace control characters,
+/// bidirectional formatting characters and noncharacters, which a terminal or a page would obey.
 pub fn one_line(text: &str) -> String {
     let is_obeyed = |it: char| {
         it.is_control()

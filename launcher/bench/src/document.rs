@@ -145,9 +145,15 @@ mod tests {
     fn with<T>(settings: Settings, check: impl FnOnce(&Document<'_>) -> T) -> T {
         let mut figures = Figures::default();
         for value in [1.3, 1.1, 1.2] {
-            figures.add("streams50.cpuRatio", "CPU a token, of a bare client's", "", value, Budget::at_most(2.0, 1.4));
+            figures.add(
+                "streams50.cpuRatio",
+                "CPU per token, of a bare client's",
+                "",
+                value,
+                Budget::at_most(2.0, 1.4),
+            );
         }
-        figures.add("streams50.cpuUs", "CPU a token", "us", 5.25, Budget::NONE);
+        figures.add("streams50.cpuUs", "CPU per token", "us", 5.25, Budget::NONE);
         figures.note("this process may use a single core".into());
         let machine =
             Machine { cpu: "Fast 9000".into(), cores: 2, kernel: "6.1.0".into(), version: "1.2.3", build: "release" };

@@ -197,9 +197,9 @@ mod tests {
     fn what_was_not_measured_is_said_once_and_is_no_figure() {
         let mut figures = Figures::default();
         for _ in 0..2 {
-            figures.add("cpu", "CPU a token", "us", f64::NAN, Budget::NONE);
+            figures.add("cpu", "CPU per token", "us", f64::NAN, Budget::NONE);
         }
         assert!(figures.all.is_empty());
-        assert_eq!(figures.notes, ["CPU a token: not measured"]);
+        assert_eq!(figures.notes, ["CPU per token: not measured"]);
     }
 }

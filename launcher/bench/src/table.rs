@@ -66,7 +66,7 @@ mod tests {
     fn figures() -> Figures {
         let mut figures = Figures::default();
         for value in [1.31, 1.19, 1.224] {
-            figures.add("a", "CPU a token, of a bare client's", "", value, Budget::at_most(2.0, 1.2));
+            figures.add("a", "CPU per token, of a bare client's", "", value, Budget::at_most(2.0, 1.2));
         }
         figures.add("b", "rate kept", "%", 99.95, Budget::at_least(99.0, 99.9));
         figures.add("c", "lag p99", "ms", 12.5, Budget::at_most(2.0, 0.5));

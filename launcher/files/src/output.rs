@@ -81,7 +81,8 @@ fn is_stdout(_file: &Metadata) -> bool {
     false
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::{
         os::unix::fs::{FileTypeExt as _, symlink},

@@ -72,7 +72,7 @@ pub(crate) struct MlperfArgs {
     /// The expected latency in SingleStream, in milliseconds [default: 1000]
     #[arg(long, value_name = "MS")]
     singlestream_target_latency: Option<f64>,
-    /// The least duration of a performance test, in milliseconds [default: that of the round, or 0 in a smoke test]
+    /// Minimum duration of a performance test, in milliseconds [default: the round's minimum, or 0 in a smoke test]
     #[arg(long, value_name = "MS")]
     min_duration: Option<u64>,
     /// Requests under way at once in Offline and Server
@@ -168,7 +168,8 @@ impl UserConf {
         one.zip(other).is_some_and(|(mut one, mut other)| of(&mut one) == of(&mut other))
     }
 
-    /// Whether a flag decides a setting that the file may decide, too. A flag that overrides the file is told.
+    /// Whether the profile contains the flag's value or default, because the file does not set the value. Reports a flag that overrides the
+    /// file.
     fn yields(&self, flag: &str, given: bool, is_set: bool) -> bool {
         if given && is_set {
             say(format_args!("{flag} overrides the value of --user-conf"));

@@ -75,7 +75,7 @@ pub fn run(options: &RunOptions) -> u8 {
     run_into(options, &mut None)
 }
 
-/// Does the same, and sets `folder` to the results folder that the run wrote. That of a series is not set.
+/// Does the same as [`run`], and sets `folder` to the results folder that the run wrote. A series leaves `folder` unset.
 pub fn run_into(options: &RunOptions, folder: &mut Option<PathBuf>) -> u8 {
     let (mut input, baseline) = match read_input(options) {
         Ok(read) => read,

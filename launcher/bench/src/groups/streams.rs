@@ -109,10 +109,10 @@ impl PacedStreams<'_> {
             _ => Budget::NONE,
         };
         if self.load.compared {
-            self.add(figures, "cpuRatio", "CPU a token, against the bare client", "", our_cpu / bare_cpu, budget);
+            self.add(figures, "cpuRatio", "CPU per token, against the bare client", "", our_cpu / bare_cpu, budget);
         }
-        self.add(figures, "cpuUs", "CPU a token", "us", our_cpu, Budget::NONE);
-        self.add(figures, "bareCpuUs", "CPU a token of the bare client", "us", bare_cpu, Budget::NONE);
+        self.add(figures, "cpuUs", "CPU per token", "us", our_cpu, Budget::NONE);
+        self.add(figures, "bareCpuUs", "CPU per token of the bare client", "us", bare_cpu, Budget::NONE);
         // How long the tokens would have taken without any time between two requests.
         let ideal = self.pace.answer(self.tokens()).as_secs_f64() * f64::from(self.load.rounds);
         let took =

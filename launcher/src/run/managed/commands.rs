@@ -84,8 +84,8 @@ fn started(input: &Input, server: &ManagedServer, stop: &Stop) -> Result<Managed
     Ok(managed)
 }
 
-/// Ends servers: those of a file, one by its name, or, without either, all but those of runs that go on; with `force` these, too. Returns
-/// whether nothing is left of them.
+/// Ends servers: the server of a file, the server of a name, or, without either, all servers that no run started for itself. `force`
+/// includes the servers of runs. Returns whether nothing is left of the servers.
 ///
 /// # Errors
 /// The file cannot be used, or a state file is unreadable, so that an unknown server may still run.
