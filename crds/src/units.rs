@@ -58,6 +58,19 @@ impl fmt::Display for RequestRate {
 pub struct Seed(pub u64);
 
 impl Seed {
+    /// The seed of a run that sets none, drawn from its UID: other runs have other seeds. Below 2^32, so that people can write it down.
+    pub fn drawn(uid: &str) -> Seed {
+        Seed(Seed(0).derive(uid).0 >> 32)
+    }
+
+    /// The seed of a run of a series, counted from 1. The first run has this one. Below 2^32.
+    pub fn of_repeat(self, number: u32) -> Seed {
+        match number {
+            0 | 1 => self,
+            _ => Seed(self.derive(&format!("repeat/{number}")).0 >> 32),
+        }
+    }
+
     /// The seed for one purpose, such as `arrivals` or `stage/2/lengths`: different names give unrelated streams, and
     /// the same name always gives the same one. FNV-1a over the name, mixed with this seed by SplitMix64.
     pub fn derive(self, purpose: &str) -> Seed {

@@ -74,9 +74,9 @@ fn every_description_tells_the_default_that_is_filled_in() {
     let crd: Value = serde_saphyr::from_str(&crds::crd_yaml().unwrap()).unwrap();
     for target in ["{simulator: {}}", "{serviceRef: {name: gateway}}", "{server: {engine: Simulator}}"] {
         let spec = serde_saphyr::from_str(&format!("{{target: {target}}}")).unwrap();
-        let mut effective = serde_json::to_value(EffectiveSpec::new(&spec, &Settings::default())).unwrap();
-        // The profile has its default as a whole, and the launcher's is the operator's setting.
-        for field in ["profile", "launcher"] {
+        let mut effective = serde_json::to_value(EffectiveSpec::new(&spec, "", &Settings::default())).unwrap();
+        // The profile has its default as a whole, the launcher's is the operator's setting, and the seed is drawn.
+        for field in ["profile", "launcher", "seed"] {
             effective.as_object_mut().unwrap().remove(field).unwrap();
         }
         check("spec", &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"], &effective);
@@ -108,8 +108,8 @@ fn the_example_has_every_default_as_it_is() {
     let start = DOC.find("```yaml\n").unwrap() + "```yaml\n".len();
     let end = start + DOC[start..].find("```").unwrap();
     let example: BenchmarkRun = serde_saphyr::from_str(&DOC[start..end]).unwrap();
-    let smallest = serde_saphyr::from_str("{target: {simulator: {}}}").unwrap();
-    let effective = |spec: &BenchmarkRunSpec| EffectiveSpec::new(spec, &Settings::default());
+    let smallest = serde_saphyr::from_str("{target: {simulator: {}}, seed: 42}").unwrap();
+    let effective = |spec: &BenchmarkRunSpec| EffectiveSpec::new(spec, "", &Settings::default());
     assert_eq!(effective(&example.spec), effective(&smallest));
 }
 

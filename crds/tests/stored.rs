@@ -49,7 +49,7 @@ fn every_field_is_immutable_but_three() {
 #[test]
 fn stored_values_with_a_missing_or_an_unknown_field_are_read() {
     let spec = crds::BenchmarkRunSpec::default();
-    let whole = crds::EffectiveSpec::new(&spec, &crds::Settings::default());
+    let whole = crds::EffectiveSpec::new(&spec, "", &crds::Settings::default());
     let mut stored = serde_json::to_value(&whole).unwrap();
     stored["validity"].as_object_mut().unwrap().remove("maxStealShare").unwrap();
     stored["execution"]["fieldOfAnotherRelease"] = 1.into();

@@ -157,7 +157,7 @@ pub(crate) mod tests {
 
     /// A run against `http://server:8000`, with a model or without.
     pub(crate) fn run(model: &str) -> ResolvedRun {
-        let spec = format!("target: {{url: 'http://server:8000', model: '{model}'}}");
+        let spec = format!("target: {{url: 'http://server:8000', model: '{model}'}}\nseed: 42");
         let spec: BenchmarkRunSpec = serde_saphyr::from_str(&spec).unwrap();
         let identity = RunIdentity {
             name: "chat".into(),

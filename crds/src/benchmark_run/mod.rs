@@ -62,6 +62,8 @@ pub const KIND: &str = "BenchmarkRun";
 /// An annotation for runs outside of a cluster: the folder from which relative paths in the profile count. Absent: the folder
 /// of the file that holds the profile.
 pub const PATHS_FROM: &str = "benchwright.dev/paths-from";
+/// The largest seed: the largest integer that every JSON reader keeps exactly.
+pub const MAX_SEED: u64 = 9_007_199_254_740_991;
 /// The most runs of a series. The Job has to live as long as all of them together, and more runs make the interval of the mean
 /// only a little narrower.
 pub const MAX_REPEATS: u32 = 30;
@@ -148,9 +150,9 @@ pub struct BenchmarkRunSpec {
     pub profile: Profile,
 
     /// Every random draw of the run derives from it: the same seed and profile send the same requests at the same times.
-    /// Default: 42.
+    /// Default: drawn for each run, and the same in each of its attempts; the status and the report tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "kube", schemars(range(min = 0, max = 9_007_199_254_740_991_i64)))]
+    #[cfg_attr(feature = "kube", schemars(range(min = 0, max = MAX_SEED)))]
     pub seed: Option<u64>,
 
     /// How many times the load is run, one run after the other, each with prompts of its own. The figures of the status are then the

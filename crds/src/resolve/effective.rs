@@ -12,8 +12,11 @@ use crate::{
         self as written, BenchmarkRunSpec, Distribution, Enforcement, Harness, HttpVersion, Lifecycle,
         PerRequestRecords, ReadinessProbe, Resources, RetryCause, Scheme, ServerEngine, SimulatorPreset,
     },
+    units::Seed,
 };
 
+/// What a run without a seed was given before each drew its own.
+const SEED_OF_EARLIER_RELEASES: u64 = 42;
 /// How long a server that is started for a run is waited for at least, where the spec does not say.
 const SERVER_START_SECONDS: u32 = 900;
 
@@ -305,13 +308,13 @@ pub struct Retention {
 }
 
 impl EffectiveSpec {
-    /// Fills in what a spec leaves out: llm-d-benchmark's own value wherever it has one.
-    pub fn new(spec: &BenchmarkRunSpec, settings: &Settings) -> Self {
+    /// Fills in what a spec leaves out: llm-d-benchmark's own value wherever it has one. A seed is drawn from the UID of the run.
+    pub fn new(spec: &BenchmarkRunSpec, uid: &str, settings: &Settings) -> Self {
         EffectiveSpec {
             target: target(&spec.target, harness(spec), settings),
             harness: harness(spec),
             profile: Profile { source: ProfileSource::from_spec(spec).name() },
-            seed: spec.seed.unwrap_or(42),
+            seed: spec.seed.unwrap_or_else(|| Seed::drawn(uid).0),
             repeat: spec.repeat.unwrap_or(1),
             launcher: launcher(&spec.launcher, settings),
             storage: Storage {
@@ -343,7 +346,8 @@ impl EffectiveSpec {
 
     /// Reads stored values. A field that is missing, because the release that stored them did not have it, gets its default.
     pub(crate) fn from_stored(stored: Value) -> Option<Self> {
-        let mut defaults = EffectiveSpec::new(&BenchmarkRunSpec::default(), &Settings::default());
+        let mut defaults = EffectiveSpec::new(&BenchmarkRunSpec::default(), "", &Settings::default());
+        defaults.seed = SEED_OF_EARLIER_RELEASES;
         // Absent means that no results folder is kept.
         defaults.storage.pvc = None;
         let mut values = serde_json::to_value(defaults).ok()?;

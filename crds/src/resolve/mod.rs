@@ -151,6 +151,9 @@ pub struct ResolvedRun {
     pub profile_source: String,
     /// Every random draw derives from it.
     pub seed: Seed,
+    /// The user chose the seed: each run of a series has it. Otherwise each run of a series has its own. True in files of earlier releases.
+    #[serde(default = "fixed", skip_serializing_if = "Clone::clone")]
+    pub fixed_seed: bool,
     /// The texts of synthetic prompts derive from it as well.
     pub prompt_salt: String,
     /// How many times the load is run, each time with a salt of its own; from 1 to 30.
@@ -190,6 +193,10 @@ pub struct ResolvedRun {
     pub run_deadline: Span,
     /// How long to drain and to write the report after a signal to stop.
     pub grace_period: Span,
+}
+
+fn fixed() -> bool {
+    true
 }
 
 fn once() -> u32 {
@@ -247,7 +254,7 @@ pub fn resolve(
     spec: &BenchmarkRunSpec,
     settings: &Settings,
 ) -> Result<ResolvedRun, Vec<FieldError>> {
-    let effective = EffectiveSpec::new(spec, settings);
+    let effective = EffectiveSpec::new(spec, &identity.uid, settings);
     let mut errors = Errors::default();
     identity::check_name(&identity.name, &mut errors);
     let endpoint = target::endpoint(spec, &identity, settings, &mut errors);
@@ -294,6 +301,7 @@ pub fn resolve(
         harness: effective.harness,
         profile_source: effective.profile.source,
         seed: Seed(effective.seed),
+        fixed_seed: spec.seed.is_some(),
         prompt_salt,
         repeat: effective.repeat,
         per_request_records: effective.storage.per_request_records,

@@ -172,7 +172,7 @@ fn a_server_stands_alone_and_its_faults_are_reported_with_the_rest() {
     assert!(errors[0].starts_with("spec.target.server.image: is missing"), "{errors:?}");
     let seconds = |target: &str, settings: &Settings| {
         let spec: BenchmarkRunSpec = serde_saphyr::from_str(&format!("target: {target}")).unwrap();
-        EffectiveSpec::new(&spec, settings).target.readiness.timeout_seconds
+        EffectiveSpec::new(&spec, "", settings).target.readiness.timeout_seconds
     };
     assert_eq!(seconds("{server: {engine: Simulator}}", &Settings::local()), 900, "an engine loads for minutes");
     assert_eq!(seconds("{server: {engine: Simulator}, readiness: {timeoutSeconds: 7}}", &Settings::local()), 7);
@@ -220,7 +220,7 @@ fn a_run_has_its_target_to_itself_unless_it_says_otherwise() {
         ("{url: 'http://h', exclusive: false}", false),
     ] {
         let spec: BenchmarkRunSpec = serde_saphyr::from_str(&format!("target: {target}")).unwrap();
-        assert_eq!(EffectiveSpec::new(&spec, &Settings::default()).target.exclusive, expected, "{target}");
+        assert_eq!(EffectiveSpec::new(&spec, "", &Settings::default()).target.exclusive, expected, "{target}");
     }
 }
 
@@ -426,7 +426,7 @@ fn each_run_of_a_series_has_a_salt_and_the_whole_deadline() {
         let spec =
             format!("{{target: {{simulator: {{}}, readiness: {{timeoutSeconds: 7}}}}, {times}, repeat: {repeat}}}");
         let spec: BenchmarkRunSpec = serde_saphyr::from_str(&spec).unwrap();
-        EffectiveSpec::new(&spec, &Settings::default()).measuring_seconds()
+        EffectiveSpec::new(&spec, "", &Settings::default()).measuring_seconds()
     };
     assert_eq!([1, 2, 30].map(measuring), [110, 227, 3_503]);
 }

@@ -199,7 +199,7 @@ mod tests {
             assert!(run.store_results);
             assert_eq!((upload.server().as_str(), upload.uri().as_str()), (server, uri));
             let spec = serde_json::from_value(json!({"target": {"simulator": {}}, "storage": {"s3": s3}})).unwrap();
-            let storage = EffectiveSpec::new(&spec, &Settings::default()).storage;
+            let storage = EffectiveSpec::new(&spec, "", &Settings::default()).storage;
             assert_eq!(results_uri(&storage, "team-a").as_deref(), Some(uri));
             assert_eq!(storage.pvc, None);
         }
@@ -215,7 +215,7 @@ mod tests {
     fn the_upload_adds_its_time_to_that_of_the_launcher() {
         let seconds = |storage: Value| {
             let spec = serde_json::from_value(json!({"target": {"simulator": {}}, "storage": storage})).unwrap();
-            EffectiveSpec::new(&spec, &Settings::default()).launcher_seconds()
+            EffectiveSpec::new(&spec, "", &Settings::default()).launcher_seconds()
         };
         let s3 = json!({"s3": {"bucket": "bench", "secretRef": {"name": "s"}, "uploadTimeoutSeconds": 90}});
         assert_eq!(seconds(s3), seconds(json!({"none": {}})) + 90);

@@ -1,9 +1,10 @@
 //! The figures of traffic classes, such as LoRA adapters.
 
-use workload_profiles::Workload;
+use workload_profiles::{Workload, workload::TrafficClass};
 
 use super::{
     figures::{Figures, LatencyOrigin},
+    rates::Plateau,
     timings::Timings,
 };
 use engine::recorder::StageTally;
@@ -20,13 +21,18 @@ pub struct ClassAnalysis {
 }
 
 /// The figures of each class. `origins`: those of the stages.
-pub(super) fn classes(tallies: &[StageTally], workload: &Workload, origins: &[LatencyOrigin]) -> Vec<ClassAnalysis> {
+pub(super) fn classes(
+    tallies: &[StageTally],
+    plateaus: &[Option<Plateau>],
+    workload: &Workload,
+    origins: &[LatencyOrigin],
+) -> Vec<ClassAnalysis> {
     let all_scheduled = origins.iter().all(|it| *it == LatencyOrigin::Scheduled);
     let latency_origin = if all_scheduled { LatencyOrigin::Scheduled } else { LatencyOrigin::Sent };
-    let class = |(class, tally): (&workload_profiles::workload::TrafficClass, &StageTally)| ClassAnalysis {
+    let class = |((class, tally), plateau): ((&TrafficClass, &StageTally), &Option<Plateau>)| ClassAnalysis {
         name: class.name.clone(),
         latency_origin,
-        figures: Figures::from_tally(tally, &Timings::of_tally(tally, latency_origin), workload),
+        figures: Figures::from_tally(tally, &Timings::of_tally(tally, latency_origin), workload, plateau.as_ref()),
     };
-    workload.classes.classes.iter().zip(tallies).map(class).collect()
+    workload.classes.classes.iter().zip(tallies).zip(plateaus).map(class).collect()
 }

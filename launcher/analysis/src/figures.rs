@@ -4,7 +4,11 @@ use std::{collections::BTreeMap, time::Duration};
 
 use workload_profiles::workload::{Goodput, Workload};
 
-use super::{distribution::Distribution, timings::Timings};
+use super::{
+    distribution::Distribution,
+    rates::{Plateau, RateWindow},
+    timings::Timings,
+};
 pub use engine::latency_origin::LatencyOrigin;
 use engine::{
     histogram::TimeHistogram,
@@ -118,8 +122,12 @@ pub struct Figures {
     pub output_tokens: u64,
     /// Who counted the output tokens; `None` where no request succeeded.
     pub token_count: Option<TokenCount>,
-    /// Rates over the duration; `None` where that is zero.
+    /// Rates between fill and drain, or over the duration where there is no such window; `None` where that is zero.
     pub throughput: Option<Throughput>,
+    /// When these were measured; `None` over the duration, and of several stages together.
+    pub rate_window: Option<RateWindow>,
+    /// Rates over the duration, fill and drain included; `None` where that is zero.
+    pub whole_throughput: Option<Throughput>,
     /// `None` where no bound is set.
     pub goodput: Option<GoodputFigures>,
     /// Requests that succeeded whose output the launcher counted itself.
@@ -208,7 +216,7 @@ pub struct CachedPrompts {
     pub share: f64,
 }
 
-/// What succeeded, per second of the duration.
+/// What succeeded, per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throughput {
     /// Requests.
@@ -226,8 +234,10 @@ pub struct Throughput {
 pub struct GoodputFigures {
     /// How many.
     pub requests: u64,
-    /// Per second of the duration; `None` where that is zero.
+    /// Per second, as the rates of [`Figures::throughput`].
     pub per_second: Option<f64>,
+    /// Per second of the duration; `None` where that is zero.
+    pub whole_per_second: Option<f64>,
     /// Of the requests that were due and left to end: one that failed or was cancelled is not good. `None` where there was
     /// none.
     pub share: Option<f64>,
@@ -235,17 +245,28 @@ pub struct GoodputFigures {
 
 impl Figures {
     /// The figures of all stages together.
-    pub(super) fn of_run(workload: &Workload, tallies: &[StageTally], timings: &Timings) -> Figures {
-        Figures::from_tally(&StageTally::sum(tallies), timings, workload)
+    pub(super) fn of_run(
+        workload: &Workload,
+        tallies: &[StageTally],
+        timings: &Timings,
+        plateau: Option<&Plateau>,
+    ) -> Figures {
+        Figures::from_tally(&StageTally::sum(tallies), timings, workload, plateau)
     }
 
     /// The figures of probes: an open loop without bounds of goodput.
     pub(super) fn of_probes(tally: &StageTally, workload: &Workload) -> Figures {
-        let figures = Figures::from_tally(tally, &Timings::of_tally(tally, LatencyOrigin::Scheduled), workload);
+        let figures = Figures::from_tally(tally, &Timings::of_tally(tally, LatencyOrigin::Scheduled), workload, None);
         Figures { goodput: None, ..figures }
     }
 
-    pub(super) fn from_tally(tally: &StageTally, timings: &Timings, workload: &Workload) -> Figures {
+    /// `plateau`: what succeeded between fill and drain; `None` if that is not known.
+    pub(super) fn from_tally(
+        tally: &StageTally,
+        timings: &Timings,
+        workload: &Workload,
+        plateau: Option<&Plateau>,
+    ) -> Figures {
         // An answer in one piece has one time: what stands in these histograms then is the latency.
         let streamed = |times: Option<Distribution<Duration>>| times.filter(|_| workload.streaming);
         let requests = tally.requests();
@@ -256,6 +277,7 @@ impl Figures {
         let duration = span.map_or(Duration::ZERO, |(first, last)| last.saturating_sub(first));
         let isl = timings.isl;
         let input_tokens = (isl.map_or(0, |it| it.count) == succeeded).then_some(tally.input_tokens_total);
+        let whole = throughput(tally, input_tokens, duration);
         Figures {
             requests,
             succeeded,
@@ -295,8 +317,10 @@ impl Figures {
             input_tokens,
             output_tokens: tally.output_tokens_total,
             token_count: token_count(succeeded, tally.with_usage),
-            throughput: throughput(tally, input_tokens, duration),
-            goodput: goodput(tally, &workload.goodput, duration),
+            throughput: plateau.map_or(whole, |it| headline(it, input_tokens.is_some())),
+            rate_window: plateau.and_then(|it| it.window),
+            whole_throughput: whole,
+            goodput: goodput(tally, &workload.goodput, duration, plateau),
             without_usage: succeeded.saturating_sub(tally.with_usage),
             usage_set_aside: tally.set_aside,
             set_aside_sample: tally.set_aside_sample,
@@ -401,12 +425,33 @@ fn throughput(tally: &StageTally, input_tokens: Option<u64>, duration: Duration)
     })
 }
 
-fn goodput(tally: &StageTally, bounds: &Goodput, duration: Duration) -> Option<GoodputFigures> {
+/// Rates between fill and drain.
+fn headline(plateau: &Plateau, has_input: bool) -> Option<Throughput> {
+    let Plateau { work, length, .. } = plateau;
+    let rate = |amount: f64| (!length.is_zero()).then(|| amount / length.as_secs_f64());
+    Some(Throughput {
+        requests: rate(work.requests)?,
+        input_tokens: has_input.then(|| rate(work.input_tokens)).flatten(),
+        output_tokens: rate(work.output_tokens)?,
+        total_tokens: has_input.then(|| rate(work.input_tokens + work.output_tokens)).flatten(),
+    })
+}
+
+fn goodput(
+    tally: &StageTally,
+    bounds: &Goodput,
+    duration: Duration,
+    plateau: Option<&Plateau>,
+) -> Option<GoodputFigures> {
     let undecided = [RequestOutcome::Abandoned, RequestOutcome::Incomplete].map(|it| tally.outcomes.get(&it));
     let undecided: u64 = undecided.into_iter().flatten().sum();
     (!bounds.is_empty()).then(|| GoodputFigures {
         requests: tally.good,
-        per_second: per_second(tally.good, duration),
+        per_second: match plateau {
+            Some(it) => (!it.length.is_zero()).then(|| it.work.good / it.length.as_secs_f64()),
+            None => per_second(tally.good, duration),
+        },
+        whole_per_second: per_second(tally.good, duration),
         share: share(tally.good, tally.requests().saturating_sub(undecided)),
     })
 }

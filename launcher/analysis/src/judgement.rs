@@ -3,8 +3,15 @@
 
 use std::time::Duration;
 
-use super::{Measured, distribution::Distribution, figures::Figures, stage::StageAnalysis};
+use super::{
+    Measured,
+    distribution::Distribution,
+    figures::Figures,
+    stage::StageAnalysis,
+    stalls::{self, StallEffect},
+};
 use engine::vitals::{clocks::ClockSteps, system::Throttling, worker::StageVitals};
+use workload_profiles::Workload;
 
 /// Shares of a shorter time say nothing: one moment of bad luck is all of it.
 const MIN_WINDOW: Duration = Duration::from_secs(1);
@@ -36,6 +43,8 @@ pub struct SelfJudgement {
     pub steal_share: Option<f64>,
     /// When the process could not run.
     pub stalls: Option<StallFigures>,
+    /// What these added to percentiles of latencies: the largest part first. Empty where they added nothing, and where that is not known.
+    pub stall_effects: Vec<StallEffect>,
     /// How the clocks were set.
     pub clock_steps: Option<ClockSteps>,
     /// A thread had to send by whole milliseconds.
@@ -76,7 +85,12 @@ pub struct StallFigures {
 }
 
 impl SelfJudgement {
-    pub(super) fn new(measured: &Measured<'_>, all: &Figures, stages: &[StageAnalysis]) -> SelfJudgement {
+    pub(super) fn new(
+        measured: &Measured<'_>,
+        workload: &Workload,
+        all: &Figures,
+        stages: &[StageAnalysis],
+    ) -> SelfJudgement {
         let wall = measured.wall.as_secs_f64();
         let cores = (wall > 0.0).then(|| measured.own_cpu.as_secs_f64() / wall);
         let vitals = measured.vitals;
@@ -99,6 +113,7 @@ impl SelfJudgement {
             throttling: vitals.throttling,
             steal_share: vitals.steal_share,
             stalls,
+            stall_effects: stalls::effects(measured.recorder, workload, vitals.stalls.as_ref()),
             clock_steps: vitals.clock_steps.clone(),
             coarse_timer: measured.workers.iter().any(|it| it.coarse_timer),
             coalesced_share: all.coalesced_share(),

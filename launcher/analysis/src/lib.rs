@@ -18,10 +18,12 @@ pub mod labels;
 pub mod loadgen;
 pub mod objectives;
 mod profiling;
+mod rates;
 mod remarks;
 pub mod repeats;
 pub mod sessions;
 pub mod stage;
+mod stalls;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -53,13 +55,16 @@ pub use judgement::{Busiest, SelfJudgement, StallFigures};
 pub use labels::Labels;
 pub use objectives::{ObjectiveResult, Objectives};
 pub use profiling::{ProfiledWindow, Profiling, TraceFile};
+pub use rates::RateWindow;
 pub use remarks::BUSY_SHARE;
 pub use sessions::{SessionFigures, TurnFigures};
 pub use stage::{EndedBy, StageAnalysis};
+pub use stalls::StallEffect;
 pub use time_series::{BinFigures, BinTimes, SeriesFigures};
 pub use uncertainty::Uncertainty;
 pub use validity::{Reason, Verdict};
 
+use rates::Plateaus;
 use timings::Timings;
 
 use engine::{
@@ -188,7 +193,8 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let (probes, sessions, series) =
         (&measured.recorder.probes, &measured.recorder.sessions, &measured.recorder.series);
     let (timings, of_all) = Timings::of_run(measured.recorder, workload);
-    let all = Figures::of_run(workload, tallies, &of_all);
+    let plateaus = Plateaus::new(measured.recorder, workload);
+    let all = Figures::of_run(workload, tallies, &of_all, plateaus.of_run(tallies).as_ref());
     let of_run = labels::OfRun::new(workload, run, all.cached);
     let of_stage = |(index, (((stage, tally), timings), uncertainty))| {
         let delay = measured.receive_delay(Some(index));
@@ -196,12 +202,13 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
         // The course of a run of one stage is that of the stage.
         let series = series.get(index).filter(|_| tallies.len() > 1);
         let beside = (probes.get(index), sessions.get(index), series);
-        StageAnalysis::new(stage, result, tally, timings, uncertainty, delay, beside, workload, of_run)
+        let plateau = plateaus.stages.get(index).and_then(Option::as_ref);
+        StageAnalysis::new(stage, result, tally, (timings, plateau), uncertainty, delay, beside, workload, of_run)
     };
-    let uncertainties = uncertainty::of_stages(measured.recorder, workload);
+    let uncertainties = uncertainty::of_stages(measured.recorder, workload, &plateaus);
     let stages = workload.stages.iter().zip(tallies).zip(&timings).zip(uncertainties).enumerate();
     let stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
-    let mut judgement = SelfJudgement::new(measured, &all, &stages);
+    let mut judgement = SelfJudgement::new(measured, workload, &all, &stages);
     let course = SeriesFigures::new(&TimeSeries::sum(series), workload.streaming);
     let evidence = validity::Evidence {
         course: course.as_ref(),
@@ -224,7 +231,7 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
             DistributionFunctions::new(with_origins, workload.streaming, None)
         }
     };
-    let classes = class::classes(&measured.recorder.classes, workload, &origins);
+    let classes = class::classes(&measured.recorder.classes, &plateaus.classes, workload, &origins);
     let labels = Labels::of_run(&stages, of_run, &all);
     let contamination = Contamination::new(&all, workload, run, measured.rows);
     let sessions = SessionFigures::of_run(sessions, all.duration, workload.streaming);

@@ -26,10 +26,18 @@ use engine::{
 pub const BUSY_SHARE: f64 = 0.8;
 /// Past this share of reads, time or CPU, the 99th percentiles are not the server's alone.
 pub(super) const NOTED_SHARE: f64 = 0.01;
+/// Past this part of a percentile what stalls added to it is worth a word.
+const MOVED_SHARE: f64 = 0.02;
+/// The most percentiles that one remark names.
+const MOST_MOVED: usize = 4;
 /// A stall that is worth a word, however rare.
 const LONG_STALL: Duration = Duration::from_millis(100);
 /// Below this share of the rate at which requests were due the load was another one.
 const RATE_SHARE: f64 = 0.95;
+/// Past this share of a stage its drain makes its rates lower than a reader expects.
+const DRAIN_SHARE: f64 = 0.05;
+/// Nobody reads the rate of fewer requests as that of the server.
+const DRAIN_REQUESTS: u64 = 20;
 /// Past this share the clock that a latency counts from makes a difference.
 const CLOCK_SHARE: f64 = 0.05;
 /// Tokens of a prompt that a cache may have of a completion: a block of vLLM's default size.
@@ -47,6 +55,7 @@ pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String>
         unless(LauncherReason::CpuThrottled, throttled(judgement)),
         unless(LauncherReason::CpuStolen, stolen(judgement)),
         unless(LauncherReason::SchedulerStalled, stalled(judgement)),
+        unless(LauncherReason::SchedulerStalled, stalls_moved(judgement)),
         unless(LauncherReason::ClockStepped, stepped(judgement)),
         coarse(judgement),
         unless(LauncherReason::ReadsCoalesced, coalesced(judgement)),
@@ -63,7 +72,8 @@ pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String>
         let lag = unless(LauncherReason::SendLagTooLarge, lag(stage, evidence));
         let backlog = backlog(stage, evidence);
         let drift = drift(stage).filter(|_| backlog.is_none());
-        [rate(stage), backlog, drift, lag, permit_wait(stage, evidence), clock(stage), resends(stage)]
+        let drain = drain(stage).filter(|_| backlog.is_none());
+        [rate(stage), drain, backlog, drift, lag, permit_wait(stage, evidence), clock(stage), resends(stage)]
             .into_iter()
             .flatten()
     }))
@@ -83,6 +93,17 @@ pub(super) fn records(records: &Records) -> Option<String> {
 
 fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
+}
+
+/// Rates that fill and drain make lower.
+fn drain(stage: &StageAnalysis) -> Option<String> {
+    let share = stage.drain_share.filter(|it| *it > DRAIN_SHARE && stage.figures.succeeded >= DRAIN_REQUESTS)?;
+    Some(format!(
+        "stage {}: its rates include the time after its last request was sent, {} of its duration, because too few requests were both sent and answered before that; \
+         a longer stage has rates without fill and drain",
+        stage.stage.name,
+        percent(share)
+    ))
 }
 
 fn busy(judgement: &SelfJudgement) -> Option<String> {
@@ -119,6 +140,21 @@ fn stalled(judgement: &SelfJudgement) -> Option<String> {
             stalls.count
         )
     })
+}
+
+/// Percentiles that stalls can have made larger.
+fn stalls_moved(judgement: &SelfJudgement) -> Option<String> {
+    let moved: Vec<String> = judgement
+        .stall_effects
+        .iter()
+        .filter(|it| it.added_share() > MOVED_SHARE)
+        .map(|it| {
+            let (added, measured) = (Span(it.added).rounded(), Span(it.measured).rounded());
+            format!("{} p99 of stage {}, {measured}, by up to {added}", it.figure, it.stage)
+        })
+        .take(MOST_MOVED)
+        .collect();
+    (!moved.is_empty()).then(|| format!("stalls of the launcher made percentiles larger: {}", moved.join("; ")))
 }
 
 fn stepped(judgement: &SelfJudgement) -> Option<String> {

@@ -9,6 +9,7 @@ use super::{
     distribution_function::DistributionFunctions,
     figures::{Figures, LatencyOrigin},
     labels,
+    rates::Plateau,
     sessions::SessionFigures,
     time_series::SeriesFigures,
     timings::Timings,
@@ -54,6 +55,9 @@ pub struct StageAnalysis {
     /// The time from the first due request to the last, divided by that from the first send to the last: below 1 the load
     /// left more slowly than it was due. `None` as [`StageAnalysis::achieved_rate`].
     pub pace: Option<f64>,
+    /// The part of the duration after the last send, of a stage whose rates are over the whole duration; `None` if they are between fill and
+    /// drain, and where all requests were sent at once.
+    pub drain_share: Option<f64>,
     /// An upper bound on how long bytes lay before they were read, one per read; `None` where nothing is known.
     pub receive_delay: Option<Distribution<Duration>>,
     pub figures: Figures,
@@ -80,7 +84,7 @@ impl StageAnalysis {
         stage: &Stage,
         result: Option<&StageResult>,
         tally: &StageTally,
-        timings: &Timings,
+        (timings, plateau): (&Timings, Option<&Plateau>),
         uncertainty: Result<Uncertainty, Absent>,
         receive_delay: Option<Distribution<Duration>>,
         (probes, sessions, series): (Option<&StageTally>, Option<&SessionTally>, Option<&TimeSeries>),
@@ -88,7 +92,7 @@ impl StageAnalysis {
         of_run: labels::OfRun,
     ) -> StageAnalysis {
         let latency_origin = LatencyOrigin::from_load(&stage.load);
-        let figures = Figures::from_tally(tally, timings, workload);
+        let figures = Figures::from_tally(tally, timings, workload, plateau);
         let asked_rate = match &stage.load {
             Load::Open { rate: Rate::Steady(rate), .. } | Load::Users { rate, .. } => Some(rate.per_second()),
             _ => None,
@@ -102,6 +106,7 @@ impl StageAnalysis {
         let sessions = sessions.map(|it| SessionFigures::new(it, figures.duration, workload.streaming));
         let of_stage = std::iter::once((tally, latency_origin));
         let distributions = DistributionFunctions::new(of_stage, workload.streaming, uncertainty.as_ref().ok());
+        let has_records = !matches!(uncertainty, Err(Absent::NoRecords | Absent::RecordsLeftOut));
         StageAnalysis {
             stage: stage.clone(),
             latency_origin,
@@ -110,6 +115,7 @@ impl StageAnalysis {
             asked_rate,
             achieved_rate,
             pace,
+            drain_share: drain_share(tally).filter(|_| plateau.is_none() && has_records),
             receive_delay,
             figures,
             uncertainty,
@@ -133,6 +139,13 @@ fn achieved_rate(tally: &StageTally, figures: &Figures) -> Option<f64> {
     let gaps = sent.checked_sub(1).filter(|gaps| *gaps > 0 && !figures.is_cut_off())?;
     let span = tally.last_sent?.saturating_sub(tally.first_sent?);
     (!span.is_zero()).then(|| gaps as f64 / span.as_secs_f64())
+}
+
+fn drain_share(tally: &StageTally) -> Option<f64> {
+    let ((first, end), last_sent) = (tally.span()?, tally.last_sent?);
+    let is_at_once = tally.first_sent == tally.last_sent;
+    (!is_at_once && end > first)
+        .then(|| end.saturating_sub(last_sent).as_secs_f64() / end.saturating_sub(first).as_secs_f64())
 }
 
 fn pace(tally: &StageTally) -> Option<f64> {

@@ -12,7 +12,7 @@ pub use comparison::MOST_RUNS;
 use comparison::{Comparison, Figure, GateOutcome, GateRule, Run, compare, markdown, text};
 use crds::{ExitCode, wording::suggestion};
 use files::output;
-use report::json::ReportDocument;
+use report::{json::ReportDocument, report_file::Reports};
 
 /// The exit code of a gate that an error ended, as that of `run --gate`.
 const GATE_ERROR: u8 = 3;
@@ -52,6 +52,8 @@ pub struct Found {
 pub enum Report {
     /// The report was read.
     Read(Box<ReportDocument>),
+    /// Those of the runs of a series that count were read: two or more.
+    Series(Vec<ReportDocument>),
     /// Why there is none, and what to do.
     Missing(String),
     /// It was not read, because another run has none.
@@ -67,10 +69,28 @@ impl<E: Display> From<Result<ReportDocument, E>> for Report {
     }
 }
 
+impl<E: Display> From<Result<Reports, E>> for Report {
+    fn from(read: Result<Reports, E>) -> Report {
+        match read {
+            Ok(Reports { series, .. }) if series.len() > 1 => Report::Series(series),
+            Ok(Reports { report, .. }) => Report::Read(Box::new(report)),
+            Err(error) => Report::Missing(error.to_string()),
+        }
+    }
+}
+
 impl Found {
+    fn series(&self) -> &[ReportDocument] {
+        match &self.report {
+            Report::Series(series) => series,
+            _ => &[],
+        }
+    }
+
     fn report(&self) -> Option<&ReportDocument> {
         match &self.report {
             Report::Read(report) => Some(report),
+            Report::Series(series) => series.first(),
             Report::Missing(_) | Report::NotRead => None,
         }
     }
@@ -119,7 +139,8 @@ impl CompareFlags {
         if !problems.is_empty() {
             return Err(wrong(problems));
         }
-        let reports = runs.iter().filter_map(|it| Some(Run { path: &it.name, report: it.report()? }));
+        let reports =
+            runs.iter().filter_map(|it| Some(Run { path: &it.name, report: it.report()?, series: it.series() }));
         let reports: Vec<Run<'_>> = reports.collect();
         let mut comparison = compare(&reports).ok_or_else(|| wrong(vec![number_of_runs(reports.len())]))?;
         comparison.gate =

@@ -5,7 +5,7 @@ use crds::summary::Outcome;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::{Run, figure::Way, gate::Gate, remarks::Remark};
+use crate::{Run, answer::Answer, figure::Way, gate::Gate, remarks::Remark};
 
 /// The version of the JSON. It changes when a reader must know of a change.
 pub const FORMAT: &str = "benchwright.dev/comparison/v1";
@@ -44,6 +44,9 @@ pub struct RunDocument {
     pub server: Option<String>,
     pub started: Timestamp,
     pub outcome: Outcome,
+    /// Runs of a series whose figures are means over them; absent for a single run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<usize>,
     /// As the report has it; absent where the answers were not scored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
@@ -59,6 +62,7 @@ impl RunDocument {
             server: crate::remarks::server(run.report),
             started: run.report.started,
             outcome: run.report.outcome,
+            runs: (run.series.len() > 1).then_some(run.series.len()),
             accuracy: run.report.accuracy.clone(),
         }
     }
@@ -70,13 +74,17 @@ impl RunDocument {
 pub struct PairDocument {
     /// The name of the other run.
     pub run: String,
+    /// What the comparison comes to.
+    pub answer: Answer,
+    /// The same in a sentence.
+    pub sentence: String,
     /// What differs beside the figures; what makes figures incomparable first.
     pub remarks: Vec<Remark>,
     pub stages: Vec<StagePairDocument>,
     /// Stages that one of both runs has alone.
     pub unmatched: Vec<UnmatchedDocument>,
-    /// Number of intervals that hold together.
-    pub intervals: usize,
+    /// Number of families of figures, over all stages, whose intervals hold together.
+    pub families: usize,
 }
 
 /// A stage that has no partner.
@@ -97,6 +105,12 @@ pub struct StagePairDocument {
     pub base: String,
     /// Its name in the other run.
     pub other: String,
+    /// What the comparison of the stage comes to.
+    pub answer: Answer,
+    /// The same in a sentence.
+    pub sentence: String,
+    /// The duration of the shorter one.
+    pub seconds: f64,
     pub figures: Vec<FigureDocument>,
 }
 

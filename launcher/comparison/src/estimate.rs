@@ -8,6 +8,7 @@ use report::json::{
 use statistics::{
     Interval,
     difference::{Estimated, Method},
+    enough,
 };
 
 use crate::figure::{Figure, Interactivity};
@@ -60,8 +61,12 @@ impl Source<'_> {
             return Some(Reading { value: finite(value)?, estimate: Err(why) });
         }
         let estimate = latencies.as_ref().and_then(|it| of_latencies(it, stat));
-        let method =
-            |worth| if stat == Stat::Mean { Method::Mean { effective_values: worth } } else { Method::Quantile };
+        let of_mean = latencies.as_ref().and_then(|it| it.mean.as_ref()?.effective_values);
+        let method = |worth| match of_mean.filter(|it| *it < enough::FOR_AN_INTERVAL) {
+            _ if stat == Stat::Mean => Method::Mean { effective_values: worth },
+            Some(effective_values) => Method::QuantileOfFew { effective_values },
+            None => Method::Quantile,
+        };
         self.reading(value, estimate, method)
     }
 

@@ -20,6 +20,33 @@ pub enum Interactivity {
     InverseOfNtpotP90,
 }
 
+/// Figures that tell of the same thing: what slows one of them down slows the others down as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    Ttft,
+    /// TPOT, ITL and what is derived from them.
+    Decode,
+    /// The whole request: E2E and NTPOT.
+    Request,
+    /// Rates and costs.
+    Rates,
+    Errors,
+}
+
+impl Family {
+    pub(crate) const ALL: [Family; 5] = [Family::Ttft, Family::Decode, Family::Request, Family::Rates, Family::Errors];
+
+    /// The family of a figure by its name.
+    pub(crate) fn of(name: &str) -> Option<Family> {
+        Figure::all().into_iter().find(|it| it.name() == name).map(Figure::family)
+    }
+
+    /// Whether its figures are times.
+    pub(crate) fn is_time(self) -> bool {
+        matches!(self, Family::Ttft | Family::Decode | Family::Request)
+    }
+}
+
 /// A figure of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
@@ -115,6 +142,17 @@ impl Figure {
             Figure::Interactivity(Interactivity::InverseOfNtpotP90) => Metric::Ntpot,
             Figure::Interactivity(_) => Metric::Tpot,
             Figure::Cost => Metric::OutputTokensPerSecond,
+        }
+    }
+
+    /// What it tells of.
+    pub(crate) fn family(self) -> Family {
+        match self.metric() {
+            Metric::Ttft => Family::Ttft,
+            Metric::Tpot | Metric::Itl => Family::Decode,
+            Metric::Ntpot | Metric::E2e => Family::Request,
+            Metric::ErrorRatio => Family::Errors,
+            _ => Family::Rates,
         }
     }
 

@@ -3,10 +3,15 @@
 use serde::Serialize;
 
 use crate::{
+    answer::{DECIDING, NOT_COMPARABLE, longer, percent, percents95},
     document::{Comparison, FigureDocument, Verdict},
+    figure::Way,
     remarks::Severity,
     rows::tenths,
 };
+
+/// Without a percentage of the user, a gate is inconclusive where a larger worsening is not ruled out.
+const LARGEST_PERCENT: f64 = 10.0;
 
 /// What fails a gate.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,14 +55,28 @@ pub struct Gate {
     /// Empty: all figures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<String>,
+    /// The largest worsening of a figure that decides, which the runs do not rule out; absent where none has an interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub largest_not_ruled_out: Option<NotRuledOut>,
     /// Why it did not pass, one by one.
     pub reasons: Vec<String>,
+}
+
+/// A worsening that may be there, by the interval of the difference at 95 %.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NotRuledOut {
+    /// With its run and stage.
+    pub figure: String,
+    /// Of the base; below 0 where the figure is better for sure.
+    pub percent: f64,
 }
 
 impl GateRule {
     /// Applies the rule to each pair.
     pub fn apply(&self, comparison: &Comparison) -> Gate {
-        let (mut regressions, mut undecided) = (Vec::new(), Vec::new());
+        let (mut regressions, mut undecided, mut largest) = (Vec::new(), Vec::new(), None);
+        let limit = self.percent.unwrap_or(LARGEST_PERCENT);
         for pair in &comparison.pairs {
             let name = &pair.run;
             for remark in pair.remarks.iter().filter(|it| it.severity == Severity::NotComparable) {
@@ -79,18 +98,26 @@ impl GateRule {
                     Some(percent) => format!("{} is worse: {} %", at(it), tenths(percent)),
                     None => format!("{} is worse", at(it)),
                 }));
-                let is_open = |it: &&&FigureDocument| it.verdict == Verdict::CannotBeDecided;
-                // Failures alone do not say that a server is not slower.
-                if self.figures.is_empty() && looked_at.iter().filter(|it| is_latency(it)).all(|it| is_open(&it)) {
-                    undecided.push(format!("{name}, stage {}: no latency can be decided", stage.other));
-                } else if !self.figures.is_empty() {
-                    undecided.extend(
-                        looked_at.iter().filter(is_open).map(|it| format!("{} cannot be decided: {}", at(it), it.why)),
-                    );
-                    let missing =
-                        self.figures.iter().filter(|name| !stage.figures.iter().any(|it| it.figure == **name));
-                    undecided.extend(missing.map(|it| format!("{name}, stage {}: neither run has {it}", stage.other)));
+                if self.figures.is_empty() && !looked_at.iter().any(|it| DECIDING.contains(&it.figure.as_str())) {
+                    // Failures alone do not say that a server is not slower.
+                    undecided.push(format!("{name}, stage {}: neither run measured a latency", stage.other));
                 }
+                for it in looked_at.iter().filter(|it| self.decides(&it.figure)) {
+                    let Some(worst) = worst(it) else {
+                        // What is not comparable stands above already.
+                        let is_open = it.verdict == Verdict::CannotBeDecided && !it.why.starts_with(NOT_COMPARABLE);
+                        undecided.extend(is_open.then(|| format!("{} cannot be decided: {}", at(it), it.why)));
+                        continue;
+                    };
+                    if largest.as_ref().is_none_or(|it: &NotRuledOut| it.percent < worst) {
+                        largest = Some(NotRuledOut { figure: at(it), percent: worst });
+                    }
+                    if worst > limit && !self.fails(it) {
+                        undecided.push(format!("{}: {}", at(it), too_wide(it, worst, limit, stage.seconds)));
+                    }
+                }
+                let missing = self.figures.iter().filter(|name| !stage.figures.iter().any(|it| it.figure == **name));
+                undecided.extend(missing.map(|it| format!("{name}, stage {}: neither run has {it}", stage.other)));
             }
         }
         let outcome = match (regressions.is_empty(), undecided.is_empty()) {
@@ -99,7 +126,13 @@ impl GateRule {
             (true, true) => GateOutcome::Passed,
         };
         let reasons = regressions.into_iter().chain(undecided).collect();
-        Gate { outcome, percent: self.percent, figures: self.figures.clone(), reasons }
+        let figures = self.figures.clone();
+        Gate { outcome, percent: self.percent, figures, largest_not_ruled_out: largest, reasons }
+    }
+
+    /// Whether a figure has to be decided: the mean of each latency, or what the user named.
+    fn decides(&self, figure: &str) -> bool {
+        if self.figures.is_empty() { DECIDING.contains(&figure) } else { self.looks_at(figure) }
     }
 
     fn looks_at(&self, figure: &str) -> bool {
@@ -113,7 +146,23 @@ impl GateRule {
     }
 }
 
-/// One of TTFT, TPOT, NTPOT and E2E. ITL has no interval.
-fn is_latency(figure: &FigureDocument) -> bool {
-    ["ttft.", "tpot.", "ntpot.", "e2e."].iter().any(|it| figure.figure.starts_with(it))
+/// The end of the interval at which a figure is worst, in percent of the base: above 0 where it may be worse.
+fn worst(figure: &FigureDocument) -> Option<f64> {
+    let [low, high] = percents95(figure)?;
+    Some(match figure.better {
+        Way::Down => high,
+        Way::Up => -low,
+    })
+}
+
+/// That a worsening is not ruled out, and what would rule it out.
+fn too_wide(figure: &FigureDocument, worst: f64, limit: f64, seconds: f64) -> String {
+    let found = figure.percent.map_or(0.0, |it| if figure.better == Way::Down { it } else { -it });
+    // The end of the interval has to come within the limit.
+    let more = longer(worst - found, limit - found, seconds).filter(|_| found < limit);
+    let more = more.map_or_else(
+        || "repeat both runs by `--repeat`".to_owned(),
+        |it| format!("{it} would rule out more than {limit} %"),
+    );
+    format!("may be {} worse, which the runs do not rule out; {more}", percent(worst))
 }

@@ -4,6 +4,7 @@
 //! and `docs/statistics.md` the method. What lies between runs of one setting, such as another placement of the server, no interval
 //! of a single run shows.
 
+mod answer;
 mod document;
 mod estimate;
 mod figure;
@@ -17,17 +18,18 @@ mod terminal;
 
 use report::json::ReportDocument;
 
+pub use answer::Answer;
 pub use document::{
     Comparison, FORMAT, FigureDocument, PairDocument, RunDocument, StagePairDocument, UnmatchedDocument, ValueDocument,
     Verdict,
 };
 pub use figure::{Figure, Way};
-pub use gate::{Gate, GateOutcome, GateRule};
+pub use gate::{Gate, GateOutcome, GateRule, NotRuledOut};
 pub use markdown::markdown;
 pub use remarks::{Remark, Severity};
 pub use terminal::text;
 
-/// The probability that among all intervals of differences between two runs one or more miss the true difference. Twenty comparisons of
+/// The probability that among the differences between two runs, one for each family of figures, one or more miss the true difference. Twenty comparisons of
 /// equal runs then find nothing, four times of five at least.
 pub const FAMILY_ERROR: f64 = 0.01;
 
@@ -43,7 +45,11 @@ pub const MOST_RUNS: usize = 26;
 pub struct Run<'a> {
     /// Where its report was found, as the user named it.
     pub path: &'a str,
+    /// Of a series, the report of its first run that counts: what the runs are is read there.
     pub report: &'a ReportDocument,
+    /// The reports of all runs of a series that count, two or more; empty for a single run. Each figure is the mean over them, and its
+    /// interval that between them.
+    pub series: &'a [ReportDocument],
 }
 
 /// Compares each run with the first. `None` with less than two runs, or more than [`MOST_RUNS`].
@@ -53,7 +59,7 @@ pub fn compare(runs: &[Run<'_>]) -> Option<Comparison> {
         return None;
     }
     let names: Vec<String> = ('A'..='Z').take(runs.len()).map(String::from).collect();
-    let pairs = others.iter().zip(&names[1..]).map(|(other, name)| pairs::compare(base.report, other.report, name));
+    let pairs = others.iter().zip(&names[1..]).map(|(other, name)| pairs::compare(base, other, name));
     Some(Comparison {
         format: FORMAT.to_owned(),
         tool_version: report::TOOL_VERSION.to_owned(),

@@ -38,7 +38,8 @@ pub fn markdown(comparison: &Comparison) -> String {
 }
 
 fn pair(pair: &PairDocument, shown: &mut usize) -> String {
-    let mut page = format!("\n### {} against A\n\n{}.\n", pair.run, rows::counts(pair));
+    let (answer, counts) = (cell(&rows::answer(pair)), rows::counts(pair));
+    let mut page = format!("\n### {} against A\n\n**{answer}.**\n\n{counts}.\n", pair.run);
     let list = |remarks: &mut dyn Iterator<Item = &Remark>| -> String {
         remarks.map(|it| format!("- {}\n", cell(&rows::remark(it, pair)))).collect()
     };

@@ -3,14 +3,16 @@
 use report::json::{ReportDocument, StageDocument};
 use statistics::{
     Interval,
-    difference::{ERROR_95, Estimated, difference},
+    difference::{ERROR_95, Estimated, Method, difference},
+    mean_of_runs,
 };
 
 use crate::{
-    FAMILY_ERROR, SMALLEST_PERCENT,
+    FAMILY_ERROR, Run, SMALLEST_PERCENT,
+    answer::{self, NOT_COMPARABLE},
     document::{FigureDocument, PairDocument, StagePairDocument, ValueDocument, Verdict},
     estimate::{Reading, Source},
-    figure::{Figure, Way},
+    figure::{Family, Figure, Way},
     remarks::{self, Remark},
     stages,
 };
@@ -25,40 +27,71 @@ struct Beside {
 }
 
 /// `name`: that of the other run.
-pub(crate) fn compare(base: &ReportDocument, other: &ReportDocument, name: &str) -> PairDocument {
+pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument {
+    let (base, other) = (one.report, two.report);
     let matched = stages::matched(base, other, name);
     let remarks = remarks::of_pair(base, other, &matched.pairs);
     let figures = Figure::all();
     let besides: Vec<Vec<Beside>> = matched
         .pairs
         .iter()
-        .map(|(one, two)| {
-            let sources = [
-                Source { stage: one, hardware: base.hardware.as_ref() },
-                Source { stage: two, hardware: other.hardware.as_ref() },
-            ];
-            figures.iter().filter_map(|it| beside(*it, sources, blocking(*it, one, &remarks), name)).collect()
+        .map(|(of_one, of_two)| {
+            let readers = [Reader::new(one, of_one), Reader::new(two, of_two)];
+            figures.iter().filter_map(|it| beside(*it, &readers, blocking(*it, of_one, &remarks), name)).collect()
         })
         .collect();
-    let intervals = besides.iter().flatten().filter(|it| it.estimates.is_ok()).count();
-    // Bonferroni: as many intervals as there are miss with this probability together, however they depend on each other.
-    let error = FAMILY_ERROR / intervals.max(1) as f64;
-    let stages = matched.pairs.iter().zip(besides).map(|((one, two), figures)| StagePairDocument {
-        base: one.name.clone(),
-        other: two.name.clone(),
-        figures: figures.into_iter().map(|it| decided(it, error)).collect(),
+    let has_interval =
+        |of_stage: &[Beside], family| of_stage.iter().any(|it| it.figure.family() == family && it.estimates.is_ok());
+    let families = besides.iter().flat_map(|it| Family::ALL.into_iter().filter(|family| has_interval(it, *family)));
+    let families = families.count();
+    // Bonferroni over families: what slows one figure of a family down slows the others down as well, so that these add little.
+    let error = FAMILY_ERROR / families.max(1) as f64;
+    let stages = matched.pairs.iter().zip(besides).map(|((one, two), figures)| {
+        let figures: Vec<FigureDocument> = figures.into_iter().map(|it| decided(it, error)).collect();
+        let seconds = one.figures.duration_ms.min(two.figures.duration_ms) / 1e3;
+        let (answer, sentence) = answer::of_stage(name, &figures, seconds);
+        StagePairDocument { base: one.name.clone(), other: two.name.clone(), answer, sentence, seconds, figures }
     });
-    PairDocument { run: name.to_owned(), stages: stages.collect(), remarks, unmatched: matched.unmatched, intervals }
+    let stages: Vec<StagePairDocument> = stages.collect();
+    let (answer, sentence) = answer::of_pair(name, &stages);
+    let run = name.to_owned();
+    PairDocument { run, answer, sentence, remarks, stages, unmatched: matched.unmatched, families }
+}
+
+/// Where the figures of a stage are read: of one run, or of each run of a series.
+struct Reader<'a>(Vec<Source<'a>>);
+
+impl<'a> Reader<'a> {
+    fn new(run: &Run<'a>, stage: &'a StageDocument) -> Reader<'a> {
+        let source = |of: &'a ReportDocument| {
+            let stage = of.stages.iter().find(|it| it.name == stage.name && !it.profiled)?;
+            Some(Source { stage, hardware: of.hardware.as_ref() })
+        };
+        match run.series {
+            [] => Reader(vec![Source { stage, hardware: run.report.hardware.as_ref() }]),
+            runs => Reader(runs.iter().filter_map(source).collect()),
+        }
+    }
+
+    fn read(&self, figure: Figure) -> Option<Reading> {
+        if let [only] = &self.0[..] {
+            return only.read(figure);
+        }
+        let values: Option<Vec<f64>> = self.0.iter().map(|it| it.read(figure).map(|it| it.value)).collect();
+        let (value, interval) = mean_of_runs(&values?)?;
+        let method = Method::MeanOfRuns { runs: self.0.len() };
+        Some(Reading { value, estimate: Ok(Estimated { value, interval, method }) })
+    }
 }
 
 /// Why a figure of a stage is not comparable, by the remarks; `None`: it is.
 fn blocking(figure: Figure, stage: &StageDocument, remarks: &[Remark]) -> Option<String> {
     let found = remarks.iter().find(|it| it.blocks(figure, &stage.name))?;
-    Some(format!("not comparable: {}", found.label))
+    Some(format!("{NOT_COMPARABLE}{}", found.label))
 }
 
 /// `None` where neither run has the figure.
-fn beside(figure: Figure, [one, two]: [Source<'_>; 2], blocked: Option<String>, name: &str) -> Option<Beside> {
+fn beside(figure: Figure, [one, two]: &[Reader<'_>; 2], blocked: Option<String>, name: &str) -> Option<Beside> {
     let (base, other) = (one.read(figure), two.read(figure));
     if base.is_none() && other.is_none() {
         return None;

@@ -7,6 +7,7 @@ use crds::{
 };
 
 use crate::{
+    answer,
     document::{Comparison, FigureDocument, PairDocument, RunDocument, StagePairDocument, ValueDocument, Verdict},
     gate::Gate,
     remarks::Remark,
@@ -72,6 +73,11 @@ fn signed(number: f64, plus: &str) -> String {
         it if it < 0.0 => format!("-{}", rate_text(-it)),
         _ => "0".to_owned(),
     }
+}
+
+/// What a comparison comes to, as a sentence without its point.
+pub fn answer(pair: &PairDocument) -> String {
+    one_line(&pair.sentence)
 }
 
 /// `2 better, 1 worse, 18 no difference found, 4 cannot be decided`.
@@ -159,8 +165,9 @@ pub fn unmatched(pair: &PairDocument) -> Vec<String> {
 
 /// One run, in a line.
 pub fn run(it: &RunDocument) -> String {
+    let runs = it.runs.map(|it| format!(", mean of {it} runs")).unwrap_or_default();
     let server = it.server.as_ref().map(|it| format!(", {it}")).unwrap_or_default();
-    let text = format!("{}: {}, {}{server}, {:.0}, {}", it.path, it.run, it.model, it.started, it.outcome.name());
+    let text = format!("{}: {}, {}{server}, {:.0}, {}{runs}", it.path, it.run, it.model, it.started, it.outcome.name());
     one_line(&text)
 }
 
@@ -202,7 +209,11 @@ pub fn gate(it: &Gate) -> (String, Vec<String>) {
         None => "no figure may be worse".to_owned(),
     };
     let about = if it.figures.is_empty() { String::new() } else { format!(" of {}", it.figures.join(", ")) };
-    let head = format!("gate: {} ({allowed}{about})", it.outcome.name());
+    let most = it.largest_not_ruled_out.as_ref().map_or_else(String::new, |it| match it.percent > 0.0 {
+        true => format!("; {} may be up to {} worse", one_line(&it.figure), answer::percent(it.percent)),
+        false => "; no figure that decides is worse".to_owned(),
+    });
+    let head = format!("gate: {} ({allowed}{about}{most})", it.outcome.name());
     let shown = it.reasons.iter().take(MOST_REASONS).map(|it| one_line(it));
     let more = it.reasons.len().saturating_sub(MOST_REASONS);
     let more = (more > 0).then(|| format!("and {more} more, which stand in the JSON"));
@@ -212,11 +223,11 @@ pub fn gate(it: &Gate) -> (String, Vec<String>) {
 /// What the intervals and verdicts mean.
 pub fn legend(comparison: &Comparison) -> String {
     let together = 100.0 * (1.0 - comparison.family_error);
-    let counts: Vec<String> = comparison.pairs.iter().map(|it| it.intervals.to_string()).collect();
+    let counts: Vec<String> = comparison.pairs.iter().map(|it| it.families.to_string()).collect();
     format!(
-        "In brackets: the interval of a value, of 95 %; the interval of a difference. All intervals of differences of a pair ({}) hold together \
-         with {together} %. A difference is one where its interval excludes 0 and it is {} % or more. Two runs of one setting may differ by \
-         more than single runs can show.",
+        "In brackets: 95 % intervals of values; wider intervals of differences, so that one for each family of figures ({}: TTFT, decoding, request, rates \
+         and errors of each stage) hold together with {together} %. A figure differs if its interval excludes 0 and the difference is {} % or more. Two runs of \
+         one setting may differ by more than single runs can show.",
         counts.join(", "),
         comparison.smallest_percent
     )

@@ -25,7 +25,7 @@ pub fn text(comparison: &Comparison) -> String {
 }
 
 fn pair(pair: &PairDocument) -> String {
-    let mut text = format!("\n{} against A: {}\n", pair.run, rows::counts(pair));
+    let mut text = format!("\n{}\n{} against A: {}\n", rows::answer(pair), pair.run, rows::counts(pair));
     let remarks = pair.remarks.iter().map(|it| rows::remark(it, pair)).chain(rows::unmatched(pair));
     text.extend(remarks.map(|it| format!("{it}\n")));
     for stage in &pair.stages {

@@ -86,42 +86,55 @@ fn objective_name(objective: &ResolvedObjective) -> String {
     text(&format!("{}: {}", objective.name, objective.described()))
 }
 
-/// Writes the file.
+/// Writes the file: a suite for each run.
 ///
 /// # Errors
 /// The writer's.
-pub fn write(suite: &Suite, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    let cases = &suite.cases;
+pub fn write(suites: &[Suite], to: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    let all = counts(suites);
+    let mut writer = Writer::new_with_indent(&mut *to, b' ', 2);
+    writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let element = writer.create_element("testsuites").with_attributes(attributes(&all));
+    element.write_inner_content(|writer| suites.iter().try_for_each(|it| write_suite(writer, it)))?;
+    to.write_all(b"\n")
+}
+
+type Counts = [(&'static str, String); 4];
+
+fn counts(suites: &[Suite]) -> Counts {
+    let cases = || suites.iter().flat_map(|it| &it.cases);
     let count = |element: &str| {
-        cases.iter().filter(|it| it.problem.as_ref().is_some_and(|it| it.element == element)).count().to_string()
+        cases().filter(|it| it.problem.as_ref().is_some_and(|it| it.element == element)).count().to_string()
     };
-    let (name, seconds) = (text(&suite.name), suite.duration.as_secs_f64().to_string());
-    let counts = [
-        ("tests", cases.len().to_string()),
+    [
+        ("tests", cases().count().to_string()),
         ("failures", count("failure")),
         ("errors", count("error")),
         ("skipped", count("skipped")),
-    ];
-    let counts = || counts.iter().map(|(name, value)| (*name, value.as_str()));
-    let mut writer = Writer::new_with_indent(&mut *to, b' ', 2);
-    writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    writer.create_element("testsuites").with_attributes(counts()).write_inner_content(|writer| {
-        let element = writer.create_element("testsuite").with_attribute(("name", name.as_str()));
-        let element = element.with_attributes(counts());
-        let element = element.with_attribute(("timestamp", suite.started.as_str()));
-        let element = element.with_attribute(("time", seconds.as_str()));
-        element.write_inner_content(|writer| {
-            cases.iter().try_for_each(|it| write_case(writer, &name, it))?;
-            if !suite.notes.is_empty() {
-                let notes: Vec<String> = suite.notes.iter().map(|it| text(it)).collect();
-                let out = writer.create_element("system-out");
-                out.write_text_content(BytesText::new(&notes.join("\n")))?;
-            }
-            Ok(())
-        })?;
+    ]
+}
+
+fn attributes(counts: &Counts) -> impl Iterator<Item = (&str, &str)> {
+    counts.iter().map(|(name, value)| (*name, value.as_str()))
+}
+
+fn write_suite<W: Write>(writer: &mut Writer<W>, suite: &Suite) -> io::Result<()> {
+    let (name, seconds) = (text(&suite.name), suite.duration.as_secs_f64().to_string());
+    let counts = counts(std::slice::from_ref(suite));
+    let element = writer.create_element("testsuite").with_attribute(("name", name.as_str()));
+    let element = element.with_attributes(attributes(&counts));
+    let element = element.with_attribute(("timestamp", suite.started.as_str()));
+    let element = element.with_attribute(("time", seconds.as_str()));
+    element.write_inner_content(|writer| {
+        suite.cases.iter().try_for_each(|it| write_case(writer, &name, it))?;
+        if !suite.notes.is_empty() {
+            let notes: Vec<String> = suite.notes.iter().map(|it| text(it)).collect();
+            let out = writer.create_element("system-out");
+            out.write_text_content(BytesText::new(&notes.join("\n")))?;
+        }
         Ok(())
     })?;
-    to.write_all(b"\n")
+    Ok(())
 }
 
 fn write_case<W: Write>(writer: &mut Writer<W>, suite: &str, case: &Case) -> io::Result<()> {

@@ -84,6 +84,7 @@ pub(crate) fn sweep(levels: &[Level]) -> Value {
         let mut stage = stage.clone();
         stage["name"] = format!("s{index}").into();
         stage["askedRequestsPerSecond"] = level.rate.into();
+        stage["achievedRequestsPerSecond"] = level.rate.into();
         let figures = &mut stage["figures"];
         figures["firstDueMs"] = json!(index as f64 * 1_000.0);
         figures["lastEndMs"] = json!(index as f64 * 1_000.0 + 900.0);

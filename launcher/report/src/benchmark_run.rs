@@ -42,7 +42,7 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     let mut notes = Vec::new();
     let (run, mut spec) = (inputs.run, inputs.spec.clone());
     spec.profile = profile(inputs, &mut notes);
-    EffectiveSpec::new(&spec, &Settings::default()).write_into(&mut spec);
+    EffectiveSpec::new(&spec, &run.run.uid, &Settings::default()).write_into(&mut spec);
     spec.seed = Some(run.seed.0);
     // The prompts of a run cannot be sent again in several runs.
     spec.repeat = None;

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crds::{benchmark_run::MAX_REPEATS, resolve::repeat_name, summary::Outcome};
 use files::user_file;
 
 use crate::{
@@ -38,6 +39,8 @@ pub enum ReportFileError {
     OtherTool { path: PathBuf, tool: &'static str },
     #[error("{path}: holds results folders, and no {REPORT} itself; give one of them, such as {example}", path = path.display(), example = example.display())]
     Several { path: PathBuf, example: PathBuf },
+    #[error("{path}: is a series of {found} runs, of which {counting} count; two valid runs are the fewest that are compared as a series: give one run, such as {example}, or repeat the series", path = path.display(), example = path.join("r1").display())]
+    Series { path: PathBuf, found: usize, counting: usize },
     #[error("{path}: has no {REPORT}; give the results folder of a finished run, or its {REPORT}", path = path.display())]
     NoReport { path: PathBuf },
     #[error("{path}: {cause}", path = path.display())]
@@ -52,9 +55,39 @@ impl ReportFileError {
         | ReportFileError::OtherTool { path, .. }
         | ReportFileError::Several { path, .. }
         | ReportFileError::NoReport { path }
+        | ReportFileError::Series { path, .. }
         | ReportFileError::Content { path, .. }) = &mut self;
         *path = PathBuf::from(name);
         self
+    }
+}
+
+/// The reports at a path.
+#[derive(Debug)]
+pub struct Reports {
+    /// Of the run; of a series, of its first run that counts.
+    pub report: ReportDocument,
+    /// Of the runs of a series that count, two or more; empty for a single run.
+    pub series: Vec<ReportDocument>,
+}
+
+/// Reads the report at a path, or those of a series of runs.
+///
+/// # Errors
+/// As [`read`]; or fewer than two runs of a series count.
+pub fn read_all(path: &Path) -> Result<Reports, ReportFileError> {
+    let is_series = path.join("repeats.json").is_file() && !path.join(REPORT).exists();
+    if !is_series {
+        return read(path).map(|(_, report)| Reports { report, series: Vec::new() });
+    }
+    let folders = (1..=MAX_REPEATS).map(|number| path.join(repeat_name(number))).take_while(|it| it.is_dir());
+    let all = folders.map(|it| read(&it).map(|it| it.1)).collect::<Result<Vec<_>, _>>()?;
+    let found = all.len();
+    let counts = |it: &ReportDocument| !matches!(it.outcome, Outcome::Invalid | Outcome::Error | Outcome::Cancelled);
+    let series: Vec<ReportDocument> = all.into_iter().filter(counts).collect();
+    match &series[..] {
+        [first, _, ..] => Ok(Reports { report: first.clone(), series }),
+        few => Err(ReportFileError::Series { path: path.to_owned(), found, counting: few.len() }),
     }
 }
 

@@ -47,11 +47,15 @@ const COUNTS: [Column; 7] = [
     ("retried", "/stage/figures/retried"),
 ];
 
-const RATES: [Column; 10] = [
+const RATES: [Column; 14] = [
     ("requestsPerSecond", "/stage/figures/throughput/requestsPerSecond"),
     ("inputTokensPerSecond", "/stage/figures/throughput/inputTokensPerSecond"),
     ("outputTokensPerSecond", "/stage/figures/throughput/outputTokensPerSecond"),
     ("totalTokensPerSecond", "/stage/figures/throughput/totalTokensPerSecond"),
+    ("rateFromMs", "/stage/figures/rateWindow/fromMs"),
+    ("rateToMs", "/stage/figures/rateWindow/toMs"),
+    ("wholeRequestsPerSecond", "/stage/figures/wholeThroughput/requestsPerSecond"),
+    ("wholeOutputTokensPerSecond", "/stage/figures/wholeThroughput/outputTokensPerSecond"),
     ("goodRequestsPerSecond", "/stage/figures/goodput/goodRequestsPerSecond"),
     ("goodShare", "/stage/figures/goodput/goodShare"),
     ("inverseOfTpotP90", "/stage/figures/interactivity/inverseOfTpotP90"),

@@ -164,7 +164,15 @@ pub(super) fn excluded(analysis: &Analysis) -> Vec<(&'static str, u64)> {
 /// Rates and what they are called.
 pub(super) fn rates(analysis: &Analysis) -> Vec<(&'static str, String)> {
     let Some(rates) = analysis.all.throughput else { return Vec::new() };
-    let mut rows = vec![("requests/s", number(rates.requests)), ("output tokens/s", number(rates.output_tokens))];
+    let mut rows = vec![("requests/s", number(rates.requests))];
+    if let [only] = &analysis.stages[..] {
+        rows.extend(only.asked_rate.map(|it| ("  asked", number(it))));
+        rows.extend(only.achieved_rate.map(|it| ("  sent", number(it))));
+    }
+    let whole = analysis.all.whole_throughput.filter(|it| *it != rates);
+    rows.extend(whole.map(|it| ("  with fill and drain", number(it.requests))));
+    rows.push(("output tokens/s", number(rates.output_tokens)));
+    rows.extend(whole.map(|it| ("  with fill and drain", number(it.output_tokens))));
     rows.extend(rates.input_tokens.map(|it| ("input tokens/s", number(it))));
     rows.extend(rates.total_tokens.map(|it| ("total tokens/s", number(it))));
     rows.extend(analysis.all.tokens_per_event.map(|it| ("tokens per event", number(it))));

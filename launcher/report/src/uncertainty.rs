@@ -40,7 +40,7 @@ fn of_stage(stage: &StageAnalysis, it: &Uncertainty, all: bool) -> Vec<Vec<Strin
     for (name, whole, window) in figures {
         let Some(whole) = whole else { continue };
         let window = |pick: &dyn Fn(&Latencies) -> Estimate| within(window.map(|it| it.map(|it| pick(&it))), millis);
-        let mean = interval(&whole.mean, needed(whole.mean.effective_values, enough::FOR_AN_INTERVAL), millis);
+        let mean = interval(&whole.mean, Some("values".to_owned()), millis);
         rows.push(row(stage, &format!("{name} mean"), &whole.mean, millis, [mean, window(&|it| it.mean)]));
         for (place, (percentile, p)) in PERCENTILES.iter().enumerate().filter(|it| all || it.0 != 1) {
             let estimate = &whole.percentiles[place];
@@ -55,7 +55,7 @@ fn of_stage(stage: &StageAnalysis, it: &Uncertainty, all: bool) -> Vec<Vec<Strin
     ];
     rows.extend(rates.into_iter().filter_map(|(name, whole, window)| {
         let whole = whole?;
-        let whole_interval = interval(&whole, needed(whole.effective_values, enough::FOR_AN_INTERVAL), number);
+        let whole_interval = interval(&whole, Some("requests".to_owned()), number);
         Some(row(stage, name, &whole, number, [whole_interval, within(window, number)]))
     }));
     rows
@@ -78,14 +78,14 @@ fn row(
 fn interval(it: &Estimate, few: Option<String>, unit: fn(f64) -> String) -> String {
     match (it.interval, few) {
         (Some(it), _) => format!("{} to {}", unit(it.low), unit(it.high)),
-        (None, Some(few)) => format!("too few: {few}"),
+        (None, Some(few)) => format!("too few {few}"),
         (None, None) => "none".to_owned(),
     }
 }
 
 /// How many effective values there are of how many needed; `None` where they are enough.
 fn needed(effective: f64, needed: f64) -> Option<String> {
-    (effective < needed).then(|| format!("{} of {needed}", rounded_down(effective)))
+    (effective < needed).then(|| format!("independent values: {} of {needed}", rounded_down(effective)))
 }
 
 /// As the rules on too few values count.
@@ -143,7 +143,7 @@ pub(super) fn sentences(analysis: &Analysis) -> Vec<String> {
 }
 
 fn too_few(it: &Uncertainty) -> Option<String> {
-    let text = "no intervals: they need 30 effective values, which are requests that do not depend on each other";
+    let text = "no intervals: the stage has too few requests";
     (!has_interval(it)).then(|| text.to_owned())
 }
 

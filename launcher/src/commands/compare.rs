@@ -1,4 +1,4 @@
-//! [I/O] `benchwright compare`: holds finished runs on the disk against each other.
+//! [I/O] `benchwright compare`: compares finished runs on disk.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use report::report_file;
 
 #[derive(Args)]
 pub(crate) struct CompareArgs {
-    /// Results folders or report.json files; each is compared with the first
+    /// Results folders, folders of a series of runs (--repeat), or report.json files; each is compared with the first
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
     #[command(flatten)]
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &CompareArgs) -> u8 {
     let found = args
         .runs
         .iter()
-        .map(|path| Found { name: path.display().to_string(), report: report_file::read(path).map(|it| it.1).into() });
+        .map(|path| Found { name: path.display().to_string(), report: report_file::read_all(path).into() });
     let printed = args.flags.compare(&found.collect::<Vec<_>>()).and_then(|compared| {
         let unprinted =
             |error: console::PrintError| args.flags.failure(ExitCode::Configuration, vec![error.to_string()]);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, builder::PossibleValuesParser};
-use crds::benchmark_run::Harness;
+use crds::benchmark_run::{Harness, MAX_SEED};
 use launcher::input::{InputError, LocalOptions, RunSource};
 
 use super::preset::PresetArg;
@@ -34,6 +34,10 @@ pub(crate) struct InputArgs {
     /// Set a variable of the profile's template, such as isl=512; may be given several times
     #[arg(long = "variable", value_name = "NAME=VALUE")]
     variables: Vec<String>,
+    /// Draw everything random from this seed, such as arrivals and lengths, in place of spec.seed [default: another one for each run,
+    /// which the report names]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
+    seed: Option<u64>,
     /// Refuse a profile with a key that would be ignored or changed
     #[arg(long)]
     strict: bool,
@@ -90,6 +94,7 @@ impl InputArgs {
             overrides: self.overrides.clone(),
             variables: self.variables.clone(),
             strict: self.strict,
+            seed: self.seed,
             repeat: None,
             metrics_urls: self.metrics_urls.clone(),
             no_server_metrics: self.no_server_metrics,

@@ -396,6 +396,9 @@ fn settings(folder: &Path) -> Option<(Vec<u8>, Value)> {
     let mut run: Value = serde_saphyr::from_slice(&read("run.yaml")?).ok()?;
     let keys = run.as_object_mut()?;
     ["run", "promptSalt"].iter().for_each(|key| drop(keys.remove(*key)));
+    if keys.get("fixedSeed") == Some(&Value::Bool(false)) {
+        keys.remove("seed");
+    }
     Some((read("profile.yaml")?, run))
 }
 

@@ -81,6 +81,9 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
         file.set_profile(name);
     }
     file.set_metrics(&options.metrics_urls, options.no_server_metrics);
+    if let Some(seed) = options.seed {
+        file.set_seed(seed);
+    }
     if let Some(repeat) = options.repeat {
         file.set_repeat(repeat);
     }

@@ -100,6 +100,8 @@ pub struct LocalOptions {
     pub strict: bool,
     /// URLs of metrics in addition to those that the run names.
     pub metrics_urls: Vec<String>,
+    /// What every random draw derives from, in place of what the run says.
+    pub seed: Option<u64>,
     /// How many times the load is run, in place of what the run says.
     pub repeat: Option<u32>,
     /// Whether the server's metrics are not read, whatever the run names.

@@ -232,6 +232,11 @@ impl RunFile {
         profile["name"] = name.into();
     }
 
+    /// Sets what every random draw derives from.
+    pub(super) fn set_seed(&mut self, seed: u64) {
+        self.value["spec"]["seed"] = seed.into();
+    }
+
     /// Sets how many times the load is run.
     pub(super) fn set_repeat(&mut self, repeat: u32) {
         self.value["spec"]["repeat"] = repeat.into();

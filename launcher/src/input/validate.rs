@@ -173,7 +173,7 @@ impl Objects {
         let within = run.within();
         let denied = |workload: Option<&Workload>| {
             let limits = rules.policy.limits(judged_in);
-            let effective = EffectiveSpec::new(&spec, &settings);
+            let effective = EffectiveSpec::new(&spec, &resolved.run.uid, &settings);
             let found = policy::check(&limits, &rules.own_image, &spec, &effective, &resolved, workload);
             let of_spec = |it: &Violation| if it.field.starts_with("spec") { within } else { "" };
             let problems: Vec<String> = found.iter().map(|it| format!("{}{it}", of_spec(it))).collect();

@@ -14,7 +14,7 @@ use super::{
 use crate::{bucket::Bucket, console, input::Input};
 use engine::stop::{StopReason, StopState};
 use report::{
-    Stored,
+    Stored, index,
     repeats::{self, Ending, Repeat, Series, SeriesFolder},
 };
 
@@ -52,6 +52,12 @@ pub(super) fn run(order: &Order<'_>) -> u8 {
         }
     };
     let mut stored = folder.and_then(|it| keep(it, &mut done, order));
+    if let Some(stored) = stored.as_ref().filter(|_| !order.options.in_pod())
+        && let Some(root) = stored.path.parent()
+        && let Err(error) = index::link_latest(root, &stored.name)
+    {
+        warn!(%error, "`latest` still leads to the last run of the series");
+    }
     let mut place = stored.as_ref().map(|it| it.path.display().to_string());
     if let (Some(bucket), Some(folder)) = (destination.bucket(), &stored) {
         place = done.upload(bucket, folder, order);
@@ -119,9 +125,12 @@ fn stopped_between(process: &Process) -> Option<Failure> {
     }
 }
 
-/// The same load as another run, with prompts of its own.
+/// The same load as another run, with prompts of its own, and with a seed of its own unless the user chose one.
 fn repeated(input: &Input, number: u32) -> Input {
     let mut input = input.clone();
+    if !input.run.fixed_seed {
+        input.run.seed = input.run.seed.of_repeat(number);
+    }
     input.run.run = RunIdentity { repeat_number: Some(number), ..input.run.run };
     input.run.prompt_salt = input.run.run.prompt_salt();
     input

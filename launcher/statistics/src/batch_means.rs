@@ -4,7 +4,9 @@
 //! has an interval by Student's t (Law and Kelton, Simulation Modeling and Analysis, 5th edition, section 9.5.3). With 10 to 30
 //! batches more of them make an interval little better (Schmeiser, Batch size effects in the analysis of simulation output,
 //! 1982), and fewer, longer ones depend less on each other. So there are 30 where each is worth ten independent values and more,
-//! and fewer where the values depend more on each other.
+//! and fewer where the values depend more on each other. Values that are worth less than 30 independent ones are cut into 2 to 9
+//! batches: their number of independent values is itself unsure, and long batches depend on it least. Student's t makes such an interval as
+//! wide as it has to be.
 
 use crate::{
     Estimate, Interval,
@@ -19,28 +21,39 @@ const MOST_BATCHES: usize = 30;
 const FEWEST_BATCHES: usize = 10;
 /// Independent values that a batch is worth, where there are enough.
 const EFFECTIVE_PER_BATCH: f64 = 10.0;
+/// The same where there are few, and the fewest batches then.
+const FEW_PER_BATCH: f64 = 3.0;
+const FEWEST_OF_FEW: usize = 2;
 
 /// The mean with its interval; `None` without values. Values at the end that fill no batch, fewer than one in a batch, are in the mean
 /// and not in the width of the interval. Time grows with the number of values.
 pub fn mean_with_interval(values: &[f64]) -> Option<Estimate> {
     let effective_values = effective_sample_size(values);
     let value = mean(values);
-    let interval = (effective_values >= enough::FOR_AN_INTERVAL).then(|| interval(values, value, effective_values));
+    let interval = (values.len() >= enough::VALUES_FOR_A_MEAN).then(|| interval(values, value, effective_values));
     (!values.is_empty()).then_some(Estimate { effective_values, value: Some(value), interval })
 }
 
 /// The number of batches of values that are worth `effective` independent ones. The interval has a degree of freedom less.
 pub fn batches(effective: f64) -> usize {
-    // The cast rounds down.
-    ((effective / EFFECTIVE_PER_BATCH) as usize).clamp(FEWEST_BATCHES, MOST_BATCHES)
+    // The casts round down.
+    match effective >= enough::FOR_AN_INTERVAL {
+        true => ((effective / EFFECTIVE_PER_BATCH) as usize).clamp(FEWEST_BATCHES, MOST_BATCHES),
+        false => ((effective / FEW_PER_BATCH) as usize).max(FEWEST_OF_FEW),
+    }
 }
 
 fn interval(values: &[f64], value: f64, effective: f64) -> Interval {
-    let batches = batches(effective);
-    let means = effective_sample_size::batch_means(values, values.len() / batches);
-    let count = means.len() as f64;
-    let middle = mean(&means);
-    let variance = means.iter().map(|it| (it - middle).powi(2)).sum::<f64>() / (count - 1.0);
-    let half = t_95(means.len() - 1) * (variance / count).sqrt();
-    Interval { low: value - half, high: value + half }
+    let half = half_width(&effective_sample_size::batch_means(values, values.len() / batches(effective)));
+    // No mean of values that are not below zero is.
+    let floor = if values.iter().all(|it| *it >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
+    Interval { low: (value - half).max(floor), high: value + half }
+}
+
+/// Half of the width of the interval of the mean of independent figures, by Student's t.
+pub(crate) fn half_width(figures: &[f64]) -> f64 {
+    let count = figures.len() as f64;
+    let middle = mean(figures);
+    let variance = figures.iter().map(|it| (it - middle).powi(2)).sum::<f64>() / (count - 1.0);
+    t_95(figures.len().saturating_sub(1)) * (variance / count).sqrt()
 }

@@ -26,6 +26,16 @@ pub enum Method {
     /// By order statistics, of values above 0: both bounds move by the same factor on a logarithmic scale, because the values of a
     /// long tail lie the further apart the further out they are.
     Quantile,
+    /// A quantile of few values, by the quantiles of batches: Student's t, on a logarithmic scale.
+    QuantileOfFew {
+        /// Independent values that the mean is worth.
+        effective_values: f64,
+    },
+    /// The mean of a figure over independent runs: Student's t.
+    MeanOfRuns {
+        /// Number of runs, two or more.
+        runs: usize,
+    },
     /// One over a mean above 0: as a mean, on a logarithmic scale.
     InverseOfMean {
         /// Independent values that the mean is worth.
@@ -49,17 +59,24 @@ pub struct Estimated {
 impl Estimated {
     /// The interval that misses the true value with this probability. At 0.05 it is the interval itself.
     pub fn at(&self, error: f64) -> Interval {
-        let Interval { low, high } = self.interval;
         match self.method {
-            Method::Mean { effective_values } => {
-                let factor = student_factor(error, effective_values);
-                let (down, up) = ((self.value - low) * factor, (high - self.value) * factor);
-                Interval { low: self.value - down, high: self.value + up }
-            }
+            Method::Mean { effective_values } => self.by_factor(student_factor(error, effective_values)),
             Method::Quantile => self.by_ratio(upper_quantile(error / 2.0) / NORMAL_95),
-            Method::InverseOfMean { effective_values } => self.by_ratio(student_factor(error, effective_values)),
+            Method::MeanOfRuns { runs } => {
+                let degrees = runs.saturating_sub(1).max(1);
+                self.by_factor(two_sided(error, degrees) / t_95(degrees))
+            }
+            Method::InverseOfMean { effective_values } | Method::QuantileOfFew { effective_values } => {
+                self.by_ratio(student_factor(error, effective_values))
+            }
             Method::Share { effective_values } => wilson(self.value, effective_values, upper_quantile(error / 2.0)),
         }
+    }
+
+    /// Both bounds this many times as far from the value.
+    fn by_factor(&self, factor: f64) -> Interval {
+        let Interval { low, high } = self.interval;
+        Interval { low: self.value - (self.value - low) * factor, high: self.value + (high - self.value) * factor }
     }
 
     /// Both bounds this many times as far from the value, on a logarithmic scale. A bound of 0 has no such scale and stays.

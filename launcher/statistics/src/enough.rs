@@ -1,7 +1,11 @@
 //! Whether values suffice for a figure and for its interval.
 
-/// Independent values that a series must be worth for any interval. Below, its own estimate of that worth is too unsure: of values
-/// that are worth 10 to 20 of a busy queue, a half claims to be worth more than 20, and the intervals of these miss the truth.
+/// The fewest values of the interval of a mean.
+pub const VALUES_FOR_A_MEAN: usize = 8;
+
+/// Independent values that a series must be worth for the interval of a percentile by order statistics, and for batches of full worth. Below,
+/// its own estimate of that worth is unsure: of values that are worth 10 to 20 of a busy queue, a half claims to be worth more than 20.
+/// A mean and a median then have an interval by few batches.
 pub const FOR_AN_INTERVAL: f64 = 30.0;
 
 /// The number of values that a quantile needs: below 1 / (1 - p) values its nearest rank is the largest value. 2 for the

@@ -37,6 +37,13 @@ impl Interval {
     }
 }
 
+/// The mean of a figure over independent runs with its interval, by Student's t; `None` below two runs.
+pub fn mean_of_runs(figures: &[f64]) -> Option<(f64, Interval)> {
+    let value = mean(figures);
+    let half = (figures.len() >= 2).then(|| batch_means::half_width(figures))?;
+    Some((value, Interval { low: value - half, high: value + half }))
+}
+
 /// An estimate of one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {

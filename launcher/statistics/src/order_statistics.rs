@@ -6,7 +6,13 @@
 //! small and large shares). Their number is the effective sample size of the series that says of each value whether it is below
 //! the quantile. The ranks are those of that number, spread over all values.
 
-use crate::{Estimate, Interval, binomial::quantile_ranks, effective_sample_size::effective_sample_size, enough};
+use crate::{
+    Estimate, Interval, batch_means, binomial::quantile_ranks, effective_sample_size::effective_sample_size, enough,
+    mean,
+};
+
+/// How many times the fewest values of a quantile a batch holds.
+const BATCH_TAILS: f64 = 1.5;
 
 /// The `p` quantile, 0 < p < 1, by nearest rank, with its interval; `None` without values.
 ///
@@ -22,8 +28,34 @@ pub fn quantile(values: &[f64], sorted: &[f64], p: f64, worth: f64) -> Option<Es
     let has_value = count as f64 >= enough::for_quantile(p);
     let has_interval =
         has_value && worth >= enough::for_quantile_interval(p) && effective_values >= enough::for_ranks(p);
-    let interval = has_interval.then(|| interval(sorted, effective_values, p)).flatten();
+    let interval = match has_interval {
+        true => interval(sorted, effective_values, p),
+        // One or two congestions decide the quantiles in the tail.
+        false if has_value && p == 0.5 => interval_of_few(values, at_rank, p, worth),
+        false => None,
+    };
     Some(Estimate { effective_values, value: has_value.then_some(at_rank), interval })
+}
+
+/// The interval of the median of few effective values: the quantile of each of a few long batches, and Student's t. `None` where a batch would be too
+/// short for the quantile.
+fn interval_of_few(values: &[f64], value: f64, p: f64, worth: f64) -> Option<Interval> {
+    let batches = batch_means::batches(worth.min(enough::FOR_AN_INTERVAL - 1.0));
+    let size = values.len() / batches;
+    if (size as f64) < BATCH_TAILS * enough::for_quantile(p) {
+        return None;
+    }
+    let of_batch = |batch: &[f64]| {
+        let mut sorted = batch.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        sorted[nearest_rank(sorted.len(), p) - 1]
+    };
+    let quantiles: Vec<f64> = values.chunks_exact(size).map(of_batch).collect();
+    let half = batch_means::half_width(&quantiles);
+    // The estimates of short batches lie unevenly about that of all values.
+    let middle = mean(&quantiles);
+    let floor = if values.iter().all(|it| *it >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
+    Some(Interval { low: (middle - half).min(value).max(floor), high: (middle + half).max(value) })
 }
 
 /// The smallest rank, from 1, whose value at least the share `p` of the values does not exceed.

@@ -4,13 +4,13 @@
 //! shares near 0 and 1 as well, and has a width where none of the values is an event. The effective number of the values takes the
 //! place of their number (Korn and Graubard, 1998), because failures come together.
 
-use crate::{Estimate, Interval, effective_sample_size::effective_sample_size, enough, mean, student::NORMAL_95};
+use crate::{Estimate, Interval, effective_sample_size::effective_sample_size, mean, student::NORMAL_95};
 
 /// The share of `true` with its interval; `None` without values. Time grows with the number of values.
 pub fn share_with_interval(values: &[bool]) -> Option<Estimate> {
     let series: Vec<f64> = values.iter().map(|it| f64::from(u8::from(*it))).collect();
     let (effective_values, share) = (effective_sample_size(&series), mean(&series));
-    let interval = (effective_values >= enough::FOR_AN_INTERVAL).then(|| wilson(share, effective_values, NORMAL_95));
+    let interval = (effective_values >= 1.0).then(|| wilson(share, effective_values, NORMAL_95));
     (!values.is_empty()).then_some(Estimate { effective_values, value: Some(share), interval })
 }
 

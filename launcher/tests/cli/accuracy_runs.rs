@@ -26,7 +26,7 @@ fn own_format(folder: &Folder, rows: &str, accuracy: &str) {
          stages: [{{load: {{closed: {{concurrency: 2, count: {count}}}}}}}]\n\
          accuracy: {accuracy}\n"
     );
-    folder.write("run.yaml", &simulated(&profile).replace("spec:\n", "spec:\n  harness: benchwright\n"));
+    folder.write("run.yaml", &simulated(&profile).replace("spec:\n", "spec:\n  seed: 42\n  harness: benchwright\n"));
 }
 
 fn run(folder: &Folder, code: i32) -> assert_cmd::assert::Assert {
@@ -117,7 +117,7 @@ fn a_loadgen_test_with_the_mode_accuracy_is_scored_by_its_benchmark() {
     let write = |more: &str| {
         folder.write(
             "run.yaml",
-            &simulated(&format!("{profile}{more}")).replace("spec:\n", "spec:\n  harness: loadgen\n"),
+            &simulated(&format!("{profile}{more}")).replace("spec:\n", "spec:\n  seed: 42\n  harness: loadgen\n"),
         );
     };
     write("");

@@ -19,7 +19,7 @@ fn fixture(name: &str) -> PathBuf {
 
 /// A run file of a profile of questions.
 fn of_questions(run: &str) -> String {
-    run.replace("spec:\n", "spec:\n  harness: mmlu\n")
+    run.replace("spec:\n", "spec:\n  seed: 42\n  harness: mmlu\n")
 }
 
 fn json_of(folder: &Folder, name: &str) -> Value {

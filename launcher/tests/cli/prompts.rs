@@ -50,7 +50,7 @@ impl Recorder {
     fn run(&self, profile: &str, settings: &str) -> (Vec<String>, serde_json::Value) {
         let folder = Folder::new();
         let run = at(&self.url, 20, profile).replace("profile: {", &format!("profile: {{{settings}"));
-        folder.write("run.yaml", &run.replace("spec:\n", "spec:\n  harness: benchwright\n"));
+        folder.write("run.yaml", &run.replace("spec:\n", "spec:\n  seed: 42\n  harness: benchwright\n"));
         folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
         (self.take(), folder.report())
     }
@@ -137,7 +137,7 @@ fn shares_of_the_cache(prompts: &str, settings: &str) -> ([f64; 3], Vec<String>)
         let folder = Folder::new();
         let profile = format!("{{requests: {requests}, prompts: {prompts}, stages: {stages}}}");
         let run = at(&server.url, 20, &profile).replace("profile: {", &format!("profile: {{{settings}"));
-        folder.write("run.yaml", &run.replace("spec:\n", "spec:\n  harness: benchwright\n"));
+        folder.write("run.yaml", &run.replace("spec:\n", "spec:\n  seed: 42\n  harness: benchwright\n"));
         folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
         let report = folder.report();
         assert_eq!(report["figures"]["succeeded"], 54);

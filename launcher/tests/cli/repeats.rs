@@ -30,14 +30,17 @@ fn names(folder: &PathBuf) -> Vec<String> {
 fn each_run_has_a_folder_and_prompts_of_its_own_and_the_spread_stands_beside_them() {
     let of_file = simulated(&profile(40, 1)) + "  repeat: 2\n";
     let of_flag = simulated(&profile(40, 1)) + "  repeat: 30\n";
-    for (text, flag, runs) in [(of_file, &[][..], 2), (of_flag, &["--repeat", "3"], 3)] {
+    let with_seed = ["--repeat", "2", "--seed", "7"];
+    let series_of = [(&of_file, &[][..], 2, 2), (&of_flag, &["--repeat", "3"], 3, 3), (&of_file, &with_seed, 2, 1)];
+    for (text, flag, runs, drawn) in series_of {
         let folder = Folder::new();
-        folder.write("run.yaml", &text);
+        folder.write("run.yaml", text);
         let run = folder.benchwright(&[&["run", "-f", "run.yaml", "--gate"][..], flag].concat()).assert().success();
         run.stdout(predicate::str::contains("repeats: results/").and(predicate::str::contains("within")));
         let series = series(&folder);
         let expected: Vec<String> =
             (1..=runs).map(|it| format!("r{it}")).chain(["repeats.json", "repeats.md"].map(str::to_owned)).collect();
+        let expected: Vec<String> = std::iter::once("junit.xml".to_owned()).chain(expected).collect();
         assert_eq!(names(&series), expected);
         let (mut salts, mut seeds) = (BTreeSet::new(), BTreeSet::new());
         for number in 1..=runs {
@@ -50,7 +53,8 @@ fn each_run_has_a_folder_and_prompts_of_its_own_and_the_spread_stands_beside_the
             let again = fs::read_to_string(series.join(format!("r{number}/benchmarkrun.yaml"))).unwrap();
             assert!(!again.contains("repeat:") && again.contains("promptSalt:"), "{again}");
         }
-        assert_eq!((salts.len(), seeds.len()), (runs as usize, 1), "{salts:?}");
+        // A seed that the user chose is that of each run.
+        assert_eq!((salts.len(), seeds.len()), (runs as usize, drawn), "{salts:?} {seeds:?}");
         let document = read(series.join("repeats.json"));
         assert_eq!((&document["repeat"], &document["summary"]["meanOfRuns"]), (&runs.into(), &runs.into()));
         let figures = document["stages"][0]["figures"].as_array().unwrap();
@@ -58,8 +62,10 @@ fn each_run_has_a_folder_and_prompts_of_its_own_and_the_spread_stands_beside_the
         assert_eq!(ttft["values"].as_array().unwrap().len(), runs as usize);
         assert!(ttft["stddevBetweenRuns"].as_f64().is_some_and(|it| it >= 0.0), "{ttft}");
         assert!(ttft["independentStandardErrorWithinRuns"].as_f64().is_some_and(|it| it > 0.0), "{ttft}");
-        let link = format!("{}/r{runs}", series.file_name().unwrap().to_str().unwrap());
-        assert_eq!(fs::read_link(folder.path("results/latest")).unwrap(), PathBuf::from(link));
+        let link = PathBuf::from(series.file_name().unwrap());
+        assert_eq!(fs::read_link(folder.path("results/latest")).unwrap(), link);
+        let junit = fs::read_to_string(series.join("junit.xml")).unwrap();
+        assert_eq!(junit.matches("<testsuite ").count(), runs as usize, "{junit}");
         let shown = predicate::str::contains(format!("# chat, {runs} runs: Passed"));
         folder.benchwright(&["show", series.to_str().unwrap()]).assert().success().stdout(shown);
         let index = fs::read_to_string(folder.path("results/index.md")).unwrap();
@@ -72,8 +78,9 @@ fn a_run_of_a_series_is_repeated_by_its_own_file() {
     let folder = Folder::new();
     folder.write("run.yaml", &simulated(&profile(20, 1)));
     folder.benchwright(&["run", "-f", "run.yaml", "--repeat", "2"]).assert().success();
-    let first = folder.report();
-    let again = fs::canonicalize(folder.path("results/latest")).unwrap().join("benchmarkrun.yaml");
+    let second = series(&folder).join("r2");
+    let first = read(second.join("report.json"));
+    let again = second.join("benchmarkrun.yaml");
     folder.benchwright(&["run", "-f", again.to_str().unwrap()]).assert().success();
     let report = folder.report();
     assert_eq!((&report["seeds"], &report["run"]["name"]), (&first["seeds"], &"chat".into()));
@@ -125,7 +132,7 @@ fn a_missed_objective_of_one_run_fails_the_gate_and_every_run_is_measured() {
     assert!(envelope.core.message.starts_with("run r1: e2e: "), "{}", envelope.core.message);
     assert_eq!(envelope.core.folder.as_deref(), series.file_name().and_then(|it| it.to_str()));
     let files: Vec<&str> = envelope.core.artifacts.iter().map(|it| it.name.as_str()).collect();
-    assert_eq!(files, ["repeats.json", "repeats.md", "r1/report.json", "r2/report.json"]);
+    assert_eq!(files, ["repeats.json", "repeats.md", "junit.xml", "r1/report.json", "r2/report.json"]);
     assert!(envelope.objectives[0].run.starts_with('r'), "{:?}", envelope.objectives);
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Failure> {
 
 /// Writes the test cases.
 pub(crate) fn write(run: &BenchmarkRun, path: &Path) -> Result<(), Failure> {
-    let written = output::write(path, |to| junit::write(&suite(run), to));
+    let written = output::write(path, |to| junit::write(&[suite(run)], to));
     written.map(drop).map_err(|it| cannot_be_written(path, &it))
 }
 

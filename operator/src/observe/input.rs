@@ -155,7 +155,7 @@ fn prepare<'a>(
                 rendered?
             }
         };
-        let effective = EffectiveSpec::new(&run.spec, settings);
+        let effective = EffectiveSpec::new(&run.spec, run.metadata.uid.as_deref().unwrap_or_default(), settings);
         let mut violations =
             policy::check(limits, &settings.launcher_image, &run.spec, &effective, &input.run, Some(&workload));
         if limits.target_hosts.is_some() {

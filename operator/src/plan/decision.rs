@@ -38,7 +38,8 @@ fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     }
     identify(&mut before, observed);
     let effective = given_spec(&before, observed.config_map).cloned();
-    let effective = effective.unwrap_or_else(|| EffectiveSpec::new(&run.spec, turn.settings));
+    let uid = run.metadata.uid.as_deref().unwrap_or_default();
+    let effective = effective.unwrap_or_else(|| EffectiveSpec::new(&run.spec, uid, turn.settings));
     let decision = Decision { run, observed, turn, before, effective };
     if let Some(mark) = finished::restored(run) {
         return decision.restored(&mark);

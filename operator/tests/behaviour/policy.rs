@@ -23,7 +23,7 @@ fn violations_of(policy: &str, run: &BenchmarkRun, profile: &str) -> Vec<Violati
     let policy = Policy::parse(policy).unwrap();
     let resolved = input(run, 1).run;
     let workload = workload(&resolved, profile);
-    let effective = EffectiveSpec::new(&run.spec, &settings());
+    let effective = EffectiveSpec::new(&run.spec, run.metadata.uid.as_deref().unwrap_or_default(), &settings());
     check(&policy.limits("bench"), &settings().launcher_image, &run.spec, &effective, &resolved, Some(&workload))
 }
 

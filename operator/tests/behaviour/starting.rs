@@ -305,7 +305,7 @@ fn the_values_of_a_kept_config_map_are_kept() {
 #[test]
 fn results_are_on_the_claim_that_the_attempt_was_given() {
     let mut run = in_phase(SIMULATOR, Phase::Running);
-    let mut given = EffectiveSpec::new(&run.spec, &settings());
+    let mut given = EffectiveSpec::new(&run.spec, run.metadata.uid.as_deref().unwrap_or_default(), &settings());
     given.storage.pvc.as_mut().unwrap().claim_name = "claim-of-an-older-release".into();
     run.status.as_mut().unwrap().effective_spec = Some(given);
     let passed = ended(said(&envelope(Outcome::Passed, "RunSucceeded")));
@@ -326,7 +326,8 @@ fn a_claim_of_others_is_refused_before_any_pod_mounts_it() {
 
     // It was made by somebody else after the attempt was decided on.
     let mut decided = in_phase("{target: {simulator: {}}, storage: {pvc: {claimName: database}}}", Phase::Preparing);
-    decided.status.as_mut().unwrap().effective_spec = Some(EffectiveSpec::new(&decided.spec, &settings()));
+    decided.status.as_mut().unwrap().effective_spec =
+        Some(EffectiveSpec::new(&decided.spec, decided.metadata.uid.as_deref().unwrap_or_default(), &settings()));
     check(&decided, &observed, 1, &Want { says, ..failed(Reason::PolicyDenied) });
 
     let labels = |pairs: &[(&str, &str)]| ObjectMeta {

@@ -76,6 +76,7 @@ fn run() -> ResolvedRun {
         harness: Harness::InferencePerf,
         profile_source: "inline".into(),
         seed: Seed(1),
+        fixed_seed: true,
         prompt_salt: "u-a1".into(),
         repeat: 1,
         per_request_records: PerRequestRecords::None,
@@ -100,7 +101,7 @@ fn run() -> ResolvedRun {
 }
 
 /// A request of ten prompt tokens: sent `lag` ms after it was due, its first of `tokens` events 100 ms later, then 10 ms each.
-fn request(stage: u32, due: u64, lag: u64, tokens: u32) -> (RequestRecord, WireTally) {
+pub(super) fn request(stage: u32, due: u64, lag: u64, tokens: u32) -> (RequestRecord, WireTally) {
     let sent = ms(due + lag);
     let first = sent + ms(100);
     let last = first + ms(10) * tokens.saturating_sub(1);

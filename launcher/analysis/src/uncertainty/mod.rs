@@ -16,7 +16,10 @@ use std::time::Duration;
 use statistics::littles_law::LittlesLaw;
 use workload_profiles::Workload;
 
-use super::figures::LatencyOrigin;
+use super::{
+    figures::LatencyOrigin,
+    rates::{Plateaus, RateWindow},
+};
 use engine::{
     record::RequestRecord,
     recorder::{Recorder, Records, StageTally},
@@ -69,14 +72,20 @@ pub struct Uncertainty {
 
 /// How sure the figures of each stage are. Some passes over the records, and two sorts of each figure; at most 24 bytes a record
 /// are in use at once.
-pub(super) fn of_stages(recorder: &Recorder, workload: &Workload) -> Vec<Result<Uncertainty, Absent>> {
+pub(super) fn of_stages(
+    recorder: &Recorder,
+    workload: &Workload,
+    plateaus: &Plateaus,
+) -> Vec<Result<Uncertainty, Absent>> {
     let Some(records) = recorder.every_record() else {
         let why = if recorder.records.is_some() { Absent::RecordsLeftOut } else { Absent::NoRecords };
         return vec![Err(why); recorder.stages.len()];
     };
     let origins = workload.stages.iter().map(|it| LatencyOrigin::from_load(&it.load)).collect();
     let has_goals = !workload.goodput.is_empty();
-    Input { records, tallies: &recorder.stages, origins, streaming: workload.streaming, has_goals }.uncertainties()
+    let windows = plateaus.stages.iter().map(|it| it.as_ref().and_then(|it| it.window)).collect();
+    Input { records, tallies: &recorder.stages, windows, origins, streaming: workload.streaming, has_goals }
+        .uncertainties()
 }
 
 /// A figure over time.
@@ -116,6 +125,8 @@ impl Whole {
 struct Input<'a> {
     records: &'a Records,
     tallies: &'a [StageTally],
+    /// Between fill and drain of each stage; `None` where its rates are those of the whole stage.
+    windows: Vec<Option<RateWindow>>,
     origins: Vec<LatencyOrigin>,
     streaming: bool,
     /// Whether the workload sets goals that a request has to meet.
@@ -142,9 +153,12 @@ impl Input<'_> {
                 stage.figures[figure as usize] = OfFigure::new(values);
             }
         }
-        let spans = self.tallies.iter().zip(&stages).map(|(it, stage)| rates::fine(span(it.span())?, stage.answers()));
+        let spans = self.tallies.iter().zip(&self.windows).zip(&stages).map(|((tally, window), stage)| {
+            let rated = window.map(|it| (it.from, it.to)).or_else(|| tally.span());
+            rates::fine(span(rated)?, stage.answers())
+        });
         let spans = spans.collect::<Vec<_>>();
-        let fine = rates::over_time(self, &spans);
+        let fine = rates::headline_over_time(self, &spans);
         let outcomes = outcomes::of_stages(self, &spans);
         let spans = stages.iter().map(|it| rates::coarse(it.due?, it.answers()));
         let coarse = rates::over_time(self, &spans.collect::<Vec<_>>());

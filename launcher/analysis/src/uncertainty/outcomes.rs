@@ -2,7 +2,8 @@
 
 use statistics::{Estimate, batch_means, bins::RateBins, share::share_with_interval};
 
-use super::Input;
+use super::{Input, rates};
+use crate::rates::{Spans, good_share, goodness};
 use engine::{record::RequestRecord, recorder::InFigures};
 
 /// `None` where nothing was counted.
@@ -17,8 +18,15 @@ pub struct Outcomes {
 /// `bins`: those of the rates, one for each stage.
 pub(super) fn of_stages(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<Outcomes> {
     let mut good: Vec<Option<RateBins>> = bins.iter().map(|it| it.clone().filter(|_| input.has_goals)).collect();
-    for (record, _) in input.records.with_figures().filter(|(_, used)| used.good) {
-        if let Some(Some(bins)) = good.get_mut(record.stage as usize) {
+    let good_shares: Vec<f64> = input.tallies.iter().map(good_share).collect();
+    for (record, used) in input.records.with_figures() {
+        let stage = record.stage as usize;
+        let (Some(Some(bins)), Some(origin)) = (good.get_mut(stage), input.origins.get(stage)) else { continue };
+        if input.windows.get(stage).is_some_and(Option::is_some) {
+            if record.outcome.is_success() {
+                rates::spread(bins, Spans::new(record, *origin).request, goodness(used, good_shares[stage]));
+            }
+        } else if used.good {
             bins.add(record.ended.as_secs_f64(), 1.0);
         }
     }

@@ -1,14 +1,18 @@
 //! Rates of a stage over time, and how sure they are.
 
+use std::time::Duration;
+
 use statistics::{
     Estimate, batch_means,
     bins::{self, RateBins},
 };
 
 use super::{Input, Series, Span};
+use crate::rates::Spans;
 
-/// Answers that a bin of an estimate holds on average, and the most bins: enough for batches of bins.
+/// Answers that a bin of an estimate holds on average, and the fewest and the most bins: enough for batches of bins.
 const ANSWERS_A_BIN: u64 = 4;
+const FEWEST_BINS: u64 = 8;
 const MOST_BINS: u64 = 512;
 
 /// What a rate counts.
@@ -42,12 +46,47 @@ impl Rates {
 /// Bins for an estimate from this many answers.
 pub(super) fn fine(span: Span, answers: u64) -> Option<RateBins> {
     // At most 512.
-    RateBins::new(span.open, span.close, (answers / ANSWERS_A_BIN).min(MOST_BINS) as usize)
+    let bins = (answers / ANSWERS_A_BIN).clamp(FEWEST_BINS.min(answers), MOST_BINS);
+    RateBins::new(span.open, span.close, bins as usize)
 }
 
 /// Bins for the course over time; `None` where the answers are too few.
 pub(super) fn coarse(span: Span, answers: u64) -> Option<RateBins> {
     RateBins::new(span.open, span.close, bins::number(usize::try_from(answers).ok()?)?)
+}
+
+/// Requests that succeeded and output tokens over time as the headline rates count them, of each stage.
+pub(super) fn headline_over_time(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<[Series; 2]> {
+    let has_window = |stage: usize| input.windows.get(stage).is_some_and(Option::is_some);
+    let of_whole: Vec<_> =
+        bins.iter().enumerate().map(|(stage, it)| it.clone().filter(|_| !has_window(stage))).collect();
+    let mut stages = over_time(input, &of_whole);
+    let mut windows: Vec<_> = bins
+        .iter()
+        .enumerate()
+        .map(|(stage, it)| it.clone().filter(|_| has_window(stage)))
+        .map(|it| [it.clone(), it])
+        .collect();
+    for record in input.records.iter().filter(|it| it.outcome.is_success()) {
+        let stage = record.stage as usize;
+        let (Some([Some(requests), Some(tokens)]), Some(origin)) = (windows.get_mut(stage), input.origins.get(stage))
+        else {
+            continue;
+        };
+        let spans = Spans::new(record, *origin);
+        spread(requests, spans.request, 1.0);
+        spread(tokens, spans.output, f64::from(record.osl()));
+    }
+    for (stage, [requests, tokens]) in windows.into_iter().enumerate() {
+        if let (Some(requests), Some(tokens)) = (requests, tokens) {
+            stages[stage] = [requests.rates(), tokens.rates()];
+        }
+    }
+    stages
+}
+
+pub(super) fn spread(bins: &mut RateBins, (from, to): (Duration, Duration), amount: f64) {
+    bins.spread(from.as_secs_f64(), to.as_secs_f64(), amount);
 }
 
 /// Requests that succeeded and output tokens over time, of each stage; empty where it has no bins.

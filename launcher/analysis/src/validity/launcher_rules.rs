@@ -4,11 +4,14 @@ use crds::{LauncherReason, units::Span};
 use workload_profiles::workload::{Load, Phase};
 
 use super::{Evidence, Reason};
-use crate::stage::StageAnalysis;
+use crate::{StallEffect, stage::StageAnalysis};
 
 /// A stage with at least this many values is also judged by itself, because a bad stage can disappear in the percentile of a
 /// long run. With fewer values the 99th percentile is the largest value.
 const ENOUGH: u64 = 100;
+
+/// Stalls that add a smaller part to a percentile leave it that of the server.
+const STALL_PART: f64 = 0.05;
 
 type Rule = fn(&Evidence<'_>) -> Option<Reason>;
 
@@ -93,11 +96,27 @@ fn cpu_stolen(evidence: &Evidence<'_>) -> Option<Reason> {
 fn scheduler_stalled(evidence: &Evidence<'_>) -> Option<Reason> {
     let bound = evidence.run.validity.max_stalled_share;
     let stalls = evidence.judgement.stalls?;
-    let share = stalls.share.filter(|share| *share > bound)?;
+    let Some(share) = stalls.share.filter(|share| *share > bound) else { return stalls_moved(evidence) };
     let message = format!(
         "the launcher could not run for a share of {share:.4} of the time, {} times, the longest for {}, and validity.maxStalledShare is {bound}; give it CPUs that others leave alone",
         stalls.count,
         Span(stalls.longest).rounded()
+    );
+    Some(Reason { name: LauncherReason::SchedulerStalled, message })
+}
+
+/// Stalls that a share of the time does not show: what they add to a p99 is bounded like the other delays of the launcher, and by a part
+/// of the figure, which a slow server makes large.
+fn stalls_moved(evidence: &Evidence<'_>) -> Option<Reason> {
+    let bound = evidence.run.validity.max_receive_delay_p99;
+    let moved = |it: &&StallEffect| it.added > bound.0 && it.added_share() > STALL_PART;
+    let found = evidence.judgement.stall_effects.iter().find(moved)?;
+    let (share, added, measured) = (found.touched_share, Span(found.added).rounded(), Span(found.measured).rounded());
+    let message = format!(
+        "stalls of the launcher touched a share of {share:.4} of the requests in stage {}, and added up to {added} to its {} p99 of {measured}; validity.maxReceiveDelayP99Milliseconds is {}; give it CPUs that others leave alone",
+        found.stage,
+        found.figure,
+        bound.as_millis_f64()
     );
     Some(Reason { name: LauncherReason::SchedulerStalled, message })
 }

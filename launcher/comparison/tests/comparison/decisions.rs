@@ -1,12 +1,12 @@
 //! Whether a difference is found where there is one, and none where there is none.
 
-use comparison::{Comparison, FigureDocument, Run, Verdict, compare};
+use comparison::{Answer, Comparison, FigureDocument, Run, Verdict, compare};
 use report::json::ReportDocument;
 
 use crate::queue::{Server, run, run_of};
 
 pub fn pair(base: &ReportDocument, other: &ReportDocument) -> Comparison {
-    compare(&[Run { path: "a", report: base }, Run { path: "b", report: other }]).unwrap()
+    compare(&[Run { path: "a", report: base, series: &[] }, Run { path: "b", report: other, series: &[] }]).unwrap()
 }
 
 /// The figures of the only stage.
@@ -81,7 +81,54 @@ fn what_has_no_interval_cannot_be_decided() {
     // Of both the same reason is said once.
     let comparison = pair(&run_of(Server::default(), 20, 1), &run_of(Server::default(), 20, 2));
     assert!(figure(&comparison, "ttft.p99").why.starts_with("too few for p99"));
-    assert_eq!(comparison.pairs[0].intervals, 0);
+}
+
+#[test]
+fn one_sentence_tells_what_a_comparison_comes_to() {
+    let told = |base: &ReportDocument, other: &ReportDocument| {
+        let pair = pair(base, other).pairs.remove(0);
+        (pair.answer, pair.sentence)
+    };
+    let base = run(Server::default(), 1);
+    let slower = run(Server { token_ms: 22.0, ..Server::default() }, 3);
+    let (answer, text) = told(&base, &slower);
+    assert!(answer == Answer::Worse && text.starts_with("B is slower: TPOT mean +"), "{text}");
+    let (answer, text) = told(&slower, &base);
+    assert!(answer == Answer::Better && text.starts_with("B is faster: TPOT mean -"), "{text}");
+    let (answer, text) = told(&base, &run(Server::default(), 2));
+    assert!(answer == Answer::Equal && text.starts_with("A and B are equal within "), "{text}");
+    let (answer, text) = told(&run_of(Server::default(), 12, 1), &run_of(Server::default(), 12, 2));
+    assert!(answer == Answer::Undecided && text.contains("too short to tell: "), "{text}");
+    // A sevenfold TTFT is found with 40 requests, although they depend on each other.
+    let stuck = Server { prefill_ms: 400.0, ..Server::default() };
+    let (answer, text) = told(&run_of(Server::default(), 40, 1), &run_of(stuck, 40, 2));
+    assert!(answer == Answer::Worse && text.contains("TTFT mean +"), "{text}");
+}
+
+#[test]
+fn a_series_of_runs_has_the_mean_over_them_and_the_interval_between_them() {
+    let of = |server: Server, seeds: [u64; 3]| seeds.map(|seed| run(server, seed));
+    let (one, two) = (of(Server::default(), [1, 2, 3]), of(Server { token_ms: 22.0, ..Server::default() }, [4, 5, 6]));
+    let runs = [
+        Run { path: "a", report: &one[0], series: &one },
+        Run { path: "b", report: &two[0], series: &two },
+        Run { path: "c", report: &two[1], series: &[] },
+    ];
+    let comparison = compare(&runs).unwrap();
+    assert_eq!(comparison.runs.iter().map(|it| it.runs).collect::<Vec<_>>(), [Some(3), Some(3), None]);
+    let tpot = comparison.pairs[0].stages[0].figures.iter().find(|it| it.figure == "tpot.mean").unwrap();
+    let means = one.each_ref().map(|it| it.stages[0].figures.tpot_ms.as_ref().unwrap().mean);
+    let base = tpot.base.unwrap();
+    assert!((base.value - means.iter().sum::<f64>() / 3.0).abs() < 0.01, "{tpot:?}");
+    // t = 4.303 with two degrees of freedom.
+    let spread = means.iter().map(|it| (it - base.value).powi(2)).sum::<f64>() / 2.0;
+    let half = 4.303 * (spread / 3.0).sqrt();
+    assert!((base.high.unwrap() - base.value - half).abs() < 0.02 * half + 1e-3, "{tpot:?} {half}");
+    assert_eq!(tpot.verdict, Verdict::Worse);
+    // ITL has an interval between runs.
+    let itl = comparison.pairs[0].stages[0].figures.iter().find(|it| it.figure == "itl.mean").unwrap();
+    assert!(itl.interval.is_some());
+    assert!(comparison.pairs[1].stages[0].figures.iter().any(|it| it.verdict == Verdict::Worse));
 }
 
 #[test]
@@ -155,7 +202,7 @@ fn a_sure_difference_that_is_small_is_none() {
 fn each_other_run_is_compared_with_the_first() {
     let runs =
         [run(Server::default(), 1), run(Server::default(), 2), run(Server { token_ms: 25.0, ..Server::default() }, 3)];
-    let all: Vec<Run<'_>> = runs.iter().map(|report| Run { path: "x", report }).collect();
+    let all: Vec<Run<'_>> = runs.iter().map(|report| Run { path: "x", report, series: &[] }).collect();
     let comparison = compare(&all).unwrap();
     let names: Vec<&str> = comparison.runs.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["A", "B", "C"]);

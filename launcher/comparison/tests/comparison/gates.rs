@@ -47,6 +47,22 @@ fn a_percentage_allows_what_is_less_worse() {
 }
 
 #[test]
+fn a_worsening_that_is_not_ruled_out_is_inconclusive_and_stated() {
+    let few = |seed| run_of(Server::default(), 40, seed);
+    let found = gate(&few(1), &few(2), Some(1.0), &[]);
+    assert_eq!(found.outcome, GateOutcome::Inconclusive);
+    let largest = found.largest_not_ruled_out.as_ref().unwrap();
+    let told = format!("{}: may be {:.1} % worse", largest.figure, (largest.percent * 10.0).ceil() / 10.0);
+    let named = found.reasons.iter().find(|it| it.starts_with(&told)).unwrap_or_else(|| panic!("{found:?}"));
+    assert!(largest.percent > 1.0 && (named.contains("stages of about") || named.contains("--repeat")), "{named}");
+    // A server that answers in a third of the time is faster, with few requests too.
+    let fast = Server { prefill_ms: 20.0, token_ms: 7.0, ..Server::default() };
+    let faster = gate(&few(1), &run_of(fast, 40, 2), Some(1.0), &["e2e.mean"]);
+    let certain = faster.largest_not_ruled_out.as_ref().is_some_and(|it| it.percent < -30.0);
+    assert!(faster.outcome == GateOutcome::Passed && certain, "{faster:?}");
+}
+
+#[test]
 fn named_figures_alone_decide_and_have_to_be_decided() {
     let base = run(Server::default(), 1);
     let slower = run(Server { token_ms: 22.0, ..Server::default() }, 3);
@@ -74,10 +90,11 @@ fn what_cannot_be_compared_is_inconclusive() {
     );
     // Figures that do not depend on the clock can be decided.
     assert_eq!(gate(&base, &other, None, &["tpot.mean"]).outcome, GateOutcome::Passed);
-    let few = run_of(Server::default(), 20, 2);
+    let few = run_of(Server::default(), 7, 2);
     let found = gate(&base, &few, None, &[]);
     assert!(
-        found.outcome == GateOutcome::Inconclusive && found.reasons[0].contains("no latency can be decided"),
+        found.outcome == GateOutcome::Inconclusive
+            && found.reasons[0].contains("TTFT mean cannot be decided: B: too few for the mean"),
         "{found:?}"
     );
     let mut two = run(Server::default(), 3);

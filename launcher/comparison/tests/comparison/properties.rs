@@ -77,7 +77,7 @@ proptest! {
     fn the_other_way_round_everything_is_negated(one in prop::collection::vec(estimate(), 19), two in prop::collection::vec(estimate(), 19)) {
         let (a, b) = (with(&RUN, &one), with(&RUN, &two));
         let (there, back) = (pair(&a, &b), pair(&b, &a));
-        prop_assert_eq!(there.pairs[0].intervals, back.pairs[0].intervals);
+        prop_assert_eq!(there.pairs[0].families, back.pairs[0].families);
         let all: Vec<(&FigureDocument, &FigureDocument)> = figures(&there).iter().zip(figures(&back)).collect();
         prop_assert!(all.len() > 20);
         for (it, other) in all {

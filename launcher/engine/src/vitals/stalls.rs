@@ -8,6 +8,16 @@ use crate::histogram::TimeHistogram;
 /// shortest time between two tokens.
 const STALL: Duration = Duration::from_millis(5);
 
+/// The most stalls whose times are kept: one of the shortest in each 5 ms would fill them in 80 s.
+const MOST_TIMES: usize = 16_384;
+
+/// When the process could not run, on the clock of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    pub from: Duration,
+    pub to: Duration,
+}
+
 /// What the heartbeat measured.
 #[derive(Clone, Debug, Default)]
 pub struct Stalls {
@@ -20,6 +30,8 @@ pub struct Stalls {
     pub longest: Duration,
     /// When the longest stall ended, from the start of the run.
     pub longest_ended: Duration,
+    /// The first stalls, in order: all of them but in a run that hardly runs.
+    pub times: Vec<Stall>,
 }
 
 impl Stalls {
@@ -31,6 +43,9 @@ impl Stalls {
         }
         self.count += 1;
         self.stalled += late;
+        if self.times.len() < MOST_TIMES {
+            self.times.push(Stall { from: at.saturating_sub(late), to: at });
+        }
         if late > self.longest {
             (self.longest, self.longest_ended) = (late, at);
         }
@@ -50,6 +65,8 @@ mod tests {
         }
         assert_eq!((stalls.count, stalls.stalled), (3, millis(85)));
         assert_eq!((stalls.longest, stalls.longest_ended), (millis(50), millis(80)));
+        let last = Stall { from: millis(90), to: millis(120) };
+        assert_eq!((stalls.times.len(), stalls.times.last()), (3, Some(&last)));
         assert_eq!(stalls.lateness.histogram().len(), 5);
     }
 }

@@ -6,7 +6,7 @@ mod figures;
 #[cfg(test)]
 mod tests;
 
-use comparison::{Comparison, PairDocument, Remark, Severity, StagePairDocument, Verdict, rows};
+use comparison::{Answer, Comparison, PairDocument, Remark, Severity, StagePairDocument, Verdict, rows};
 use serde::Serialize;
 
 use crate::{
@@ -48,6 +48,7 @@ struct PairView {
     id: String,
     title: String,
     tone: &'static str,
+    answer: String,
     counts: String,
     /// What makes figures incomparable, and stages without a partner.
     grave: Vec<String>,
@@ -120,17 +121,17 @@ impl PairView {
             let these = pair.remarks.iter().filter(move |it: &&Remark| it.severity == severity);
             these.map(|it| rows::remark(it, pair))
         };
-        let verdicts = || pair.stages.iter().flat_map(|it| &it.figures).map(|it| it.verdict);
         let grave = lines(remarks(Severity::NotComparable).chain(rows::unmatched(pair)));
         PairView {
             id: pair.run.to_lowercase(),
             title: format!("{} against A", pair.run),
-            tone: match () {
-                () if verdicts().any(|it| it == Verdict::Worse) => "bad",
-                () if !grave.is_empty() => "doubt",
-                () if verdicts().all(|it| it == Verdict::CannotBeDecided) => "doubt",
-                () => "good",
+            tone: match pair.answer {
+                Answer::Worse | Answer::Mixed => "bad",
+                Answer::Undecided | Answer::NotComparable => "doubt",
+                Answer::Better | Answer::Equal if !grave.is_empty() => "doubt",
+                Answer::Better | Answer::Equal => "good",
             },
+            answer: rows::answer(pair),
             counts: rows::counts(pair),
             grave,
             notes: lines(remarks(Severity::Note)),

@@ -18,7 +18,9 @@ fn run(tpot: f64, rate: f64) -> Value {
 
 fn compared(base: &Value, other: &Value) -> Comparison {
     let (base, other) = (read(base), read(other));
-    let mut comparison = compare(&[Run { path: "a", report: &base }, Run { path: "b", report: &other }]).unwrap();
+    let mut comparison =
+        compare(&[Run { path: "a", report: &base, series: &[] }, Run { path: "b", report: &other, series: &[] }])
+            .unwrap();
     comparison.gate = Some(GateRule::default().apply(&comparison));
     comparison
 }

@@ -95,13 +95,28 @@ fn throughput(load: &LoadLevels<'_>, knee: &Knee) -> Figure {
 
 /// `None` if no stage has this latency.
 fn latency(document: &ReportDocument, load: &LoadLevels<'_>, knee: &Knee, of: &Latency) -> Option<Figure> {
-    let series: Vec<Series> = QUANTILES.iter().filter_map(|it| quantile(load, of, it)).collect();
+    // Stages of other clocks do not form one curve.
+    let mut clocks: Vec<&str> = load.levels.iter().map(|it| it.stage.clock.as_str()).collect();
+    clocks.sort_unstable();
+    clocks.dedup();
+    let has_clock = of.metric != Metric::Tpot;
+    let series: Vec<Series> = match &clocks[..] {
+        [_, _, ..] if has_clock => {
+            let of_clock = |clock: &&'static Quantile, name: &str| quantile(load, of, clock, Some(name));
+            clocks.iter().flat_map(|clock| QUANTILES.iter().filter_map(move |it| of_clock(&it, clock))).collect()
+        }
+        _ => QUANTILES.iter().filter_map(|it| quantile(load, of, it, None)).collect(),
+    };
     if series.is_empty() {
         return None;
     }
+    let counted = match has_clock {
+        true => format!(", counted from {}", clocks.join(" or ")),
+        false => String::new(),
+    };
     let caption = format!(
-        "Quantiles of {} by stage, with their 95 % intervals where there are values enough. A quantile that would be the largest value of a \
-         stage is left out.{}",
+        "Quantiles of {} by stage{counted}, with their 95 % intervals where there are values enough. A quantile that would be the largest \
+         value of a stage is left out.{}",
         of.name, knee.name
     );
     let values = load.levels.iter().filter_map(|it| (of.values)(&it.stage.figures)).flat_map(|it| [it.p50, it.p99]);
@@ -113,8 +128,12 @@ fn latency(document: &ReportDocument, load: &LoadLevels<'_>, knee: &Knee, of: &L
     Some(figure)
 }
 
-fn quantile(load: &LoadLevels<'_>, of: &Latency, quantile: &Quantile) -> Option<Series> {
+/// `clock`: that of the stages that are shown; `None`: all are.
+fn quantile(load: &LoadLevels<'_>, of: &Latency, quantile: &Quantile, clock: Option<&str>) -> Option<Series> {
     let point = |it: &Level<'_>| {
+        if clock.is_some_and(|clock| clock != it.stage.clock) {
+            return None;
+        }
         let values = (of.values)(&it.stage.figures).filter(|it| it.count >= quantile.fewest)?;
         let estimate = (of.intervals)(&it.stage.uncertainty).and_then(quantile.interval);
         let range = estimate.and_then(|it| Some((it.low?, it.high?)));
@@ -125,7 +144,9 @@ fn quantile(load: &LoadLevels<'_>, of: &Latency, quantile: &Quantile) -> Option<
         Some(Point { x: it.load, y: (quantile.value)(values), range, label })
     };
     let points: Vec<Point> = load.levels.iter().filter_map(point).collect();
-    (!points.is_empty()).then(|| series(quantile.stat.name(), quantile.tone, Shape::Points { points, joined: true }))
+    let name = quantile.stat.name();
+    let name = clock.map_or_else(|| name.to_owned(), |clock| format!("{name} from {clock}"));
+    (!points.is_empty()).then(|| series(name, quantile.tone, Shape::Points { points, joined: true }))
 }
 
 /// The limit of an objective on a quantile that the figure shows.

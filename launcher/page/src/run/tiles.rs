@@ -43,7 +43,10 @@ fn of_one(stage: &StageDocument) -> Vec<Tile> {
     let why = sure.absent.as_deref();
     vec![
         goodput(figures, sure.good_requests_per_second.as_ref()),
-        rate("Requests/s", throughput.map(|it| it.requests_per_second), sure.requests_per_second.as_ref(), why),
+        requests(
+            stage,
+            rate("Requests/s", throughput.map(|it| it.requests_per_second), sure.requests_per_second.as_ref(), why),
+        ),
         rate(
             "Output tokens/s",
             throughput.map(|it| it.output_tokens_per_second),
@@ -132,6 +135,15 @@ fn rate(name: &'static str, value: Option<f64>, estimate: Option<&EstimateDocume
         Some(_) => interval(estimate, text::numbers).or_else(|| why.map(cut)).unwrap_or_default(),
     };
     Tile { name, value: text::optional(value, text::number), detail, rows: Vec::new(), tone: "" }
+}
+
+/// The rate with those that the stage asks for and that its requests left with.
+fn requests(stage: &StageDocument, tile: Tile) -> Tile {
+    let told = [("asked", stage.asked_requests_per_second), ("sent", stage.achieved_requests_per_second)];
+    let row = |(name, value): (&'static str, Option<f64>)| {
+        Some(Row { name, value: text::number(value?), interval: String::new() })
+    };
+    Tile { rows: told.into_iter().filter_map(row).collect(), ..tile }
 }
 
 fn errors(figures: &FiguresDocument, estimate: Option<&EstimateDocument>) -> Tile {

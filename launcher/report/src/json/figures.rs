@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Figures, GoodputFigures, Interactivity, StepTimes, Throughput};
+use analysis::{Figures, GoodputFigures, Interactivity, RateWindow, StepTimes, Throughput};
 use engine::recorder::CauseTally;
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +78,12 @@ pub struct FiguresDocument {
     pub output_tokens: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<ThroughputDocument>,
+    /// When it was measured; absent where it is that of the whole duration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_window: Option<RateWindowDocument>,
+    /// Absent in reports of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_throughput: Option<ThroughputDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goodput: Option<GoodputDocument>,
     pub without_usage: u64,
@@ -142,6 +148,8 @@ impl FiguresDocument {
             input_tokens: figures.input_tokens,
             output_tokens: figures.output_tokens,
             throughput: figures.throughput.map(ThroughputDocument::new),
+            rate_window: figures.rate_window.map(RateWindowDocument::new),
+            whole_throughput: figures.whole_throughput.map(ThroughputDocument::new),
             goodput: figures.goodput.map(GoodputDocument::new),
             without_usage: figures.without_usage,
             usage_set_aside: figures.usage_set_aside,
@@ -222,6 +230,20 @@ impl ThroughputDocument {
     }
 }
 
+/// The time between the fill and the drain of a stage, from the start of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RateWindowDocument {
+    pub from_ms: f64,
+    pub to_ms: f64,
+}
+
+impl RateWindowDocument {
+    fn new(window: RateWindow) -> Self {
+        RateWindowDocument { from_ms: millis(window.from), to_ms: millis(window.to) }
+    }
+}
+
 /// Requests that met every goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -229,6 +251,9 @@ pub struct GoodputDocument {
     pub good_requests: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub good_requests_per_second: Option<f64>,
+    /// Absent in reports of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_good_requests_per_second: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub good_share: Option<f64>,
 }
@@ -238,6 +263,7 @@ impl GoodputDocument {
         GoodputDocument {
             good_requests: figures.requests,
             good_requests_per_second: figures.per_second,
+            whole_good_requests_per_second: figures.whole_per_second,
             good_share: figures.share,
         }
     }

@@ -1,6 +1,6 @@
 //! What the launcher says of its own measurement, as `report.json` has it: `selfJudgement`.
 
-use analysis::SelfJudgement;
+use analysis::{SelfJudgement, StallEffect};
 use serde::{Deserialize, Serialize};
 
 use super::values::{Statistics, millis, times};
@@ -42,6 +42,8 @@ pub struct JudgementDocument {
     pub longest_stall_ms: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_stall_ended_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stall_effects: Vec<StallEffectDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_steps: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,6 +81,7 @@ impl JudgementDocument {
             stalled_share: judgement.stalls.and_then(|it| it.share),
             longest_stall_ms: judgement.stalls.map(|it| millis(it.longest)),
             longest_stall_ended_ms: judgement.stalls.filter(|it| it.count > 0).map(|it| millis(it.longest_ended)),
+            stall_effects: judgement.stall_effects.iter().map(StallEffectDocument::new).collect(),
             clock_steps: steps.map(|it| it.count),
             largest_clock_step_ms: steps.map(|it| millis(it.largest)),
             slept_ms: steps.map(|it| millis(it.slept)),
@@ -87,6 +90,29 @@ impl JudgementDocument {
             late_share: judgement.late_share,
             dropped: judgement.dropped,
             remarks: judgement.remarks.clone(),
+        }
+    }
+}
+
+/// What stalls can have added to the p99 of a latency.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StallEffectDocument {
+    pub stage: String,
+    pub figure: String,
+    pub p99_ms: f64,
+    pub added_ms: f64,
+    pub touched_share: f64,
+}
+
+impl StallEffectDocument {
+    fn new(effect: &StallEffect) -> Self {
+        StallEffectDocument {
+            stage: effect.stage.clone(),
+            figure: effect.figure.to_owned(),
+            p99_ms: millis(effect.measured),
+            added_ms: millis(effect.added),
+            touched_share: effect.touched_share,
         }
     }
 }

@@ -139,13 +139,12 @@ pub struct EstimateDocument {
 
 impl EstimateDocument {
     fn of_mean(it: &Estimate) -> EstimateDocument {
-        let why = format!("too few for the mean: its interval needs {} effective values", enough::FOR_AN_INTERVAL);
+        let why = format!("too few for the mean: its interval needs {} values", enough::VALUES_FOR_A_MEAN);
         EstimateDocument::new(it, why)
     }
 
     fn of_share(it: &Estimate) -> EstimateDocument {
-        let why = format!("too few for a share: its interval needs {} effective values", enough::FOR_AN_INTERVAL);
-        EstimateDocument::new(it, why)
+        EstimateDocument::new(it, "too few for a share".to_owned())
     }
 
     /// `too_few`: why there is no interval, where there is none.

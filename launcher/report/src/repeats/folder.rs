@@ -1,4 +1,4 @@
-//! [I/O] The folder of a series: a folder for each run, and at the end `repeats.json` and `repeats.md`.
+//! [I/O] The folder of a series: a folder for each run, and at the end `repeats.json`, `repeats.md` and `junit.xml`.
 //!
 //! It has its name from the start, because each run in it is whole when it has its own. One without `repeats.json` is that of a
 //! series that was killed.
@@ -9,10 +9,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crds::{envelope::ArtifactRef, resolve::repeat_name};
+use crds::{
+    envelope::ArtifactRef,
+    resolve::{RunIdentity, repeat_name},
+};
 
-use super::{RepeatsDocument, Series, markdown};
-use crate::folder::{StorageError, Stored, claim};
+use super::{Repeat, RepeatsDocument, Series, markdown};
+use crate::{
+    folder::{StorageError, Stored, claim},
+    junit,
+};
 
 /// The folder of a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +51,13 @@ impl SeriesFolder {
         let page = markdown(series);
         let json = self.write_file("repeats.json", |file| document.write(file))?;
         let markdown = self.write_file("repeats.md", |file| file.write_all(page.as_bytes()))?;
-        Ok(Stored { path: self.path.clone(), name: self.name.clone(), artifacts: vec![json, markdown] })
+        let suite = |it: &Repeat| {
+            let run = RunIdentity { repeat_number: Some(it.number), ..series.run.clone() };
+            junit::suite(run.title(), &it.analysis)
+        };
+        let suites: Vec<_> = series.repeats.iter().map(suite).collect();
+        let junit = self.write_file(junit::FILE_NAME, |file| ::junit::write(&suites, file))?;
+        Ok(Stored { path: self.path.clone(), name: self.name.clone(), artifacts: vec![json, markdown, junit] })
     }
 
     fn write_file(

@@ -267,6 +267,7 @@ fn run() -> ResolvedRun {
         harness: Harness::InferencePerf,
         profile_source: "inline".into(),
         seed: Seed(42),
+        fixed_seed: true,
         prompt_salt: "2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11-a1".into(),
         repeat: 1,
         per_request_records: PerRequestRecords::Full,

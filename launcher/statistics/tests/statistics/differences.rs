@@ -50,7 +50,7 @@ fn a_share_has_the_interval_of_wilson() {
     let found = share_with_interval(&[false; 100]).unwrap();
     assert_eq!((found.value, found.effective_values), (Some(0.0), 100.0));
     assert!(found.interval.is_some_and(|it| it.low == 0.0 && it.high > 0.03 && it.high < 0.04));
-    assert_eq!(share_with_interval(&[false; 29]).unwrap().interval, None);
+    assert!(share_with_interval(&[false; 3]).unwrap().interval.is_some_and(|it| it.high > 0.5));
     assert_eq!(share_with_interval(&[]), None);
     // Failures that come together are worth less.
     let together: Vec<bool> = (0..1_000).map(|it| it % 100 < 10).collect();

@@ -96,7 +96,7 @@ async fn found(args: &CompareArgs, connection: &ConnectionArgs) -> Result<Vec<Fo
 }
 
 fn on_disk(path: &str) -> Report {
-    report_file::read(Path::new(path)).map(|it| it.1).into()
+    report_file::read_all(Path::new(path)).into()
 }
 
 /// Whether a word is the name of a run, and not a path.

@@ -14,7 +14,7 @@ const JOB: &str = "chat-2db482-a1";
 fn run(change: impl FnOnce(&mut Value)) -> BenchmarkRun {
     let spec = json!({"target": {"simulator": {}}, "storage": {"pvc": {"claimName": "results"}}});
     let settings = Settings { launcher_image: "registry.example/benchwright:1".into(), ..Settings::default() };
-    let effective = EffectiveSpec::new(&serde_json::from_value(spec.clone()).unwrap(), &settings);
+    let effective = EffectiveSpec::new(&serde_json::from_value(spec.clone()).unwrap(), "", &settings);
     let mut run = json!({
         "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun",
         "metadata": {"name": "chat", "namespace": "bench", "uid": "uid-of-chat"}, "spec": spec,

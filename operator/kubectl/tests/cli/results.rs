@@ -56,7 +56,7 @@ fn effective() -> Value {
             .unwrap();
     let settings =
         crds::Settings { launcher_image: "registry.example/benchwright:1".into(), ..crds::Settings::default() };
-    serde_json::to_value(crds::EffectiveSpec::new(&spec, &settings)).unwrap()
+    serde_json::to_value(crds::EffectiveSpec::new(&spec, "", &settings)).unwrap()
 }
 
 fn claim(mode: &str) -> Value {

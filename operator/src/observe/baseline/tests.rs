@@ -6,7 +6,7 @@ use super::*;
 /// A run that has ended with its results on a claim.
 fn earlier(change: impl Fn(&mut Value)) -> BenchmarkRun {
     let spec: BenchmarkRunSpec = serde_json::from_value(json!({"target": {"simulator": {}}})).unwrap();
-    let effective = crds::EffectiveSpec::new(&spec, &crds::Settings::default());
+    let effective = crds::EffectiveSpec::new(&spec, "", &crds::Settings::default());
     let mut status = json!({
         "phase": "Succeeded",
         "outcome": "Passed",

@@ -144,7 +144,7 @@ impl InferenceStack {
             server: server.clone(),
             managed: resolve_server(server, Place::Cluster).ok()?,
             gateway: GatewayRef { http_route: gateway.http_route.clone().or(Some(route)), ..gateway },
-            ready_seconds: EffectiveSpec::new(spec, settings).target.readiness.timeout_seconds,
+            ready_seconds: EffectiveSpec::new(spec, &run.uid, settings).target.readiness.timeout_seconds,
         })
     }
 

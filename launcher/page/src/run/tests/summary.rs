@@ -35,7 +35,7 @@ fn one_load_has_a_tile_for_each_figure_with_its_interval_or_why_it_has_none() {
     check(
         &full(),
         &[
-            "Requests/s\n10\n9.5 to 10.5\n",
+            "Requests/s\n10\nasked\n10\nsent\n10\n9.5 to 10.5\n",
             "Errors\n0 %\n0 of 10 requests failed\n",
             "Goodput/s\n5\n50 % of the requests met every goal\n",
             "TTFT\np50\n49 ms\n47 to 52 ms\np90\n57 ms\np99\n59 ms\nthe largest value\n\

@@ -1,0 +1,253 @@
+//! Headline rates: what succeeded per second while a stage was neither filling nor draining.
+//!
+//! A stage fills until requests end as often as they are sent, and drains once no request is sent any more. Both belong to the
+//! time from its first request to its last answer, so that a rate over that time is too low: by a third where an answer takes
+//! half as long as the stage. See `docs/metrics.md`, "Rates".
+
+use std::time::Duration;
+
+use engine::{
+    latency_origin::LatencyOrigin,
+    record::{RequestOutcome, RequestRecord},
+    recorder::{InFigures, Recorder, Records, StageTally},
+};
+use workload_profiles::{
+    Workload,
+    workload::{Load, Stage},
+};
+
+/// The shortest window, as a part of the time in which requests were sent.
+const SHORTEST: f64 = 0.1;
+/// The fewest requests of a window: with fewer, the requests at its edges change the rate by more than a tenth.
+const FEWEST_REQUESTS: f64 = 10.0;
+
+/// Where a stage neither fills nor drains, from the start of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateWindow {
+    pub from: Duration,
+    pub to: Duration,
+}
+
+impl RateWindow {
+    pub fn length(self) -> Duration {
+        self.to.saturating_sub(self.from)
+    }
+
+    /// The part of an amount that falls into the window, if it comes evenly from one moment to another.
+    fn part(self, from: Duration, to: Duration) -> f64 {
+        if to <= from {
+            return if to > self.from && to <= self.to { 1.0 } else { 0.0 };
+        }
+        let within = to.min(self.to).saturating_sub(from.max(self.from));
+        within.as_secs_f64() / (to - from).as_secs_f64()
+    }
+}
+
+/// Work of requests that succeeded. A request that is only partly within a window counts in part.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Work {
+    pub(super) requests: f64,
+    /// Requests that met every bound of goodput.
+    pub(super) good: f64,
+    pub(super) input_tokens: f64,
+    pub(super) output_tokens: f64,
+}
+
+impl Work {
+    fn add(&mut self, other: Work) {
+        self.requests += other.requests;
+        self.good += other.good;
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+    }
+}
+
+/// Work, and the time that it took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Plateau {
+    pub(super) work: Work,
+    pub(super) length: Duration,
+    /// `None` of several stages together.
+    pub(super) window: Option<RateWindow>,
+}
+
+/// When the parts of a request that succeeded count.
+pub(super) struct Spans {
+    /// The request, its prompt and whether it was good.
+    pub(super) request: (Duration, Duration),
+    /// Its output tokens.
+    pub(super) output: (Duration, Duration),
+}
+
+impl Spans {
+    /// A slot of a closed loop is busy with its request all the time. In an open loop a request may wait in a queue of the server,
+    /// which is no work: it counts from its first token to its last one. An answer in one piece counts when it comes.
+    pub(super) fn new(record: &RequestRecord, origin: LatencyOrigin) -> Spans {
+        let last = record.last_token.unwrap_or(record.ended);
+        let output = (record.first_token.unwrap_or(last), last);
+        let request = match (origin, record.sent) {
+            (LatencyOrigin::Sent, Some(sent)) => (sent, record.ended),
+            _ => output,
+        };
+        Spans { request, output }
+    }
+}
+
+/// The plateaus of all stages, and of each traffic class.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plateaus {
+    /// `None` for a stage without one: its rates are those of the whole stage.
+    pub(super) stages: Vec<Option<Plateau>>,
+    /// Of each class over all stages; `None` where a stage has no plateau.
+    pub(super) classes: Vec<Option<Plateau>>,
+}
+
+impl Plateaus {
+    /// Of the records of all requests. Without them, no stage has a plateau.
+    pub(super) fn new(recorder: &Recorder, workload: &Workload) -> Plateaus {
+        let Some(records) = recorder.every_record() else {
+            return Plateaus { stages: vec![None; recorder.stages.len()], classes: vec![None; recorder.classes.len()] };
+        };
+        let windows = windows(records, &recorder.stages, &workload.stages);
+        let origins: Vec<LatencyOrigin> = workload.stages.iter().map(|it| LatencyOrigin::from_load(&it.load)).collect();
+        let good_shares: Vec<f64> = recorder.stages.iter().map(good_share).collect();
+        let mut stages = vec![Work::default(); windows.len()];
+        let mut classes = vec![Work::default(); recorder.classes.len()];
+        for (record, used) in records.with_figures() {
+            let stage = record.stage as usize;
+            let (Some(Some(window)), Some(origin)) = (windows.get(stage), origins.get(stage)) else { continue };
+            let Some(work) = work(record, used, *origin, *window, good_shares[stage]) else { continue };
+            stages[stage].add(work);
+            if let Some(class) = record.class.and_then(|it| classes.get_mut(it.get())) {
+                class.add(work);
+            }
+        }
+        let plateau = |(work, window): (Work, &Option<RateWindow>)| {
+            let window = window.filter(|_| work.requests >= FEWEST_REQUESTS)?;
+            Some(Plateau { work, length: window.length(), window: Some(window) })
+        };
+        let stages: Vec<_> = stages.into_iter().zip(&windows).map(plateau).collect();
+        let lengths: Option<Duration> = stages.iter().map(|it| it.map(|it| it.length)).sum();
+        let of_class = |work| lengths.map(|length| Plateau { work, length, window: None });
+        Plateaus { stages, classes: classes.into_iter().map(of_class).collect() }
+    }
+
+    /// All stages together: their work, divided by the sum of the lengths of their windows. A stage without a plateau counts whole.
+    pub(super) fn of_run(&self, tallies: &[StageTally]) -> Option<Plateau> {
+        if let [only] = &self.stages[..] {
+            return *only;
+        }
+        let mut all = Plateau::default();
+        for (plateau, tally) in self.stages.iter().zip(tallies) {
+            let of_stage = plateau.or_else(|| whole(tally));
+            if let Some(Plateau { work, length, .. }) = of_stage {
+                all.work.add(work);
+                all.length += length;
+            }
+        }
+        self.stages.iter().any(Option::is_some).then_some(all)
+    }
+}
+
+/// A stage from its first request to its last answer.
+fn whole(tally: &StageTally) -> Option<Plateau> {
+    let (first, last) = tally.span()?;
+    let work = Work {
+        requests: tally.succeeded() as f64,
+        good: tally.good as f64,
+        input_tokens: tally.input_tokens_total as f64,
+        output_tokens: tally.output_tokens_total as f64,
+    };
+    Some(Plateau { work, length: last.saturating_sub(first), window: None })
+}
+
+/// Requests that met every bound of goodput, of those that succeeded.
+pub(super) fn good_share(tally: &StageTally) -> f64 {
+    tally.good as f64 / (tally.succeeded() as f64).max(1.0)
+}
+
+/// What a request that succeeded adds to a window. Requests of the warm-up and the cool-down count as well: the server was busy with them.
+/// Whether these were good is not known, so that each counts as the mean of the others.
+fn work(
+    record: &RequestRecord,
+    used: InFigures,
+    origin: LatencyOrigin,
+    window: RateWindow,
+    good_share: f64,
+) -> Option<Work> {
+    if !record.outcome.is_success() {
+        return None;
+    }
+    let spans = Spans::new(record, origin);
+    let requests = window.part(spans.request.0, spans.request.1);
+    Some(Work {
+        requests,
+        good: requests * goodness(used, good_share),
+        input_tokens: requests * f64::from(record.input_tokens.unwrap_or(0)),
+        output_tokens: f64::from(record.osl()) * window.part(spans.output.0, spans.output.1),
+    })
+}
+
+pub(super) fn goodness(used: InFigures, good_share: f64) -> f64 {
+    match used.answer {
+        true => f64::from(u8::from(used.good)),
+        false => good_share,
+    }
+}
+
+/// What decides where the window of a stage begins and ends.
+#[derive(Clone, Copy, Debug, Default)]
+struct Edges {
+    first_sent: Option<Duration>,
+    /// When the first request ended that succeeded.
+    first_end: Option<Duration>,
+    /// The longest time, from sent to its end, of a request that was sent before that.
+    longest: Duration,
+    /// When the first request was sent that was cut off.
+    first_cut_off: Option<Duration>,
+}
+
+/// The window of each stage. It begins when the stage has filled: the longest time of the requests that were sent before the first one
+/// ended, after the first one was sent, and after a ramp of slots. It ends when the last request was sent, or the first one that was
+/// cut off. It lies within the window of the figures.
+fn windows(records: &Records, tallies: &[StageTally], stages: &[Stage]) -> Vec<Option<RateWindow>> {
+    let mut edges = vec![Edges::default(); tallies.len().min(stages.len())];
+    for record in records {
+        let (Some(edges), Some(sent)) = (edges.get_mut(record.stage as usize), record.sent) else { continue };
+        edges.first_sent = Some(edges.first_sent.map_or(sent, |it| it.min(sent)));
+        match record.outcome {
+            it if it.is_success() => {
+                edges.first_end = Some(edges.first_end.map_or(record.ended, |it| it.min(record.ended)));
+            }
+            RequestOutcome::Cancelled | RequestOutcome::Incomplete => {
+                edges.first_cut_off = Some(edges.first_cut_off.map_or(sent, |it| it.min(sent)));
+            }
+            _ => {}
+        }
+    }
+    for record in records {
+        let (Some(edges), Some(sent)) = (edges.get_mut(record.stage as usize), record.sent) else { continue };
+        if record.outcome.is_success() && edges.first_end.is_some_and(|it| sent < it) {
+            edges.longest = edges.longest.max(record.ended.saturating_sub(sent));
+        }
+    }
+    let window = |((edges, tally), stage): ((&Edges, &StageTally), &Stage)| window(edges, tally, stage);
+    edges.iter().zip(tallies).zip(stages).map(window).collect()
+}
+
+fn window(edges: &Edges, tally: &StageTally, stage: &Stage) -> Option<RateWindow> {
+    let (first, last) = (edges.first_sent?, tally.last_sent?);
+    let ramp_up = match &stage.load {
+        Load::Closed { ramp_up, .. } => ramp_up.0,
+        _ => Duration::ZERO,
+    };
+    let (open, close) = tally.window_bounds.unwrap_or((tally.first_sent?, last));
+    let from = (first + ramp_up + edges.longest).max(open);
+    let to = last.min(close).min(edges.first_cut_off.unwrap_or(last));
+    let sending = last.saturating_sub(open);
+    let window = RateWindow { from, to };
+    (window.length() > Duration::ZERO && window.length() >= sending.mul_f64(SHORTEST)).then_some(window)
+}
+
+#[cfg(test)]
+mod tests;

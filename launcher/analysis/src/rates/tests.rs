@@ -1,0 +1,225 @@
+//! Rates on paper: loads whose rates are known beforehand.
+
+use crds::units::{RequestRate, Span};
+use workload_profiles::workload::{Arrivals, Goodput, Margin, Rate, Window};
+
+use super::*;
+use engine::{
+    recorder::{Keep, RecordBudget, WireTally},
+    schedule,
+    window::StageWindow,
+};
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A request that succeeded: sent at `at`, its first token after `ttft`, then 20 ms for each of the others.
+fn answer(number: u64, at: Duration, ttft: Duration, tokens: u32) -> RequestRecord {
+    let first = at + ttft;
+    let last = first + ms(20) * (tokens - 1);
+    RequestRecord {
+        stage: 0,
+        number,
+        turn: None,
+        scheduled: at,
+        sent: Some(at),
+        permit_wait: None,
+        first_token: Some(first),
+        last_token: Some(last),
+        ended: last,
+        outcome: RequestOutcome::Ok,
+        requested_input_tokens: None,
+        requested_output_tokens: None,
+        input_tokens: Some(100),
+        cached_tokens: None,
+        class: None,
+        output_tokens: Some(tokens),
+        content_events: tokens,
+        replica: None,
+    }
+}
+
+/// Lengths from 512 to 1,535, evenly and in no order.
+fn length(number: u64) -> u32 {
+    512 + (number * 389 % 1_024) as u32
+}
+
+fn open_load(rate: f64, seconds: u64) -> Load {
+    let rate = Rate::Steady(RequestRate::try_from(rate).unwrap());
+    let duration = Some(Span(Duration::from_secs(seconds)));
+    Load::Open { arrivals: Arrivals::Constant, rate, duration, count: None, max_concurrency: None }
+}
+
+struct Rates {
+    requests: f64,
+    output_tokens: f64,
+    plateau: Plateau,
+}
+
+fn recorder(stage: &Stage, kind: Window, records: impl IntoIterator<Item = RequestRecord>) -> (Recorder, Workload) {
+    let mut workload = crate::tests::workload(vec![stage.clone()]);
+    workload.window = kind;
+    let schedule = schedule::schedule(&stage.load, &[], crds::units::Seed(1));
+    let mut recorder = Recorder::new(1, Goodput::default(), Keep::Records);
+    recorder.open(0, StageWindow::new(stage, kind, schedule.as_ref()), Duration::ZERO);
+    records.into_iter().for_each(|it| recorder.record(it, &WireTally::default()));
+    (recorder, workload)
+}
+
+fn rates_in(stage: &Stage, kind: Window, records: impl IntoIterator<Item = RequestRecord>) -> Option<Rates> {
+    let (recorder, workload) = recorder(stage, kind, records);
+    let plateau = Plateaus::new(&recorder, &workload).stages[0]?;
+    let rate = |it: f64| it / plateau.length.as_secs_f64();
+    Some(Rates { requests: rate(plateau.work.requests), output_tokens: rate(plateau.work.output_tokens), plateau })
+}
+
+fn rates(load: Load, records: impl IntoIterator<Item = RequestRecord>) -> Option<Rates> {
+    rates_in(&Stage::new("s", load), Window::All, records)
+}
+
+fn close(found: f64, expected: f64, tolerance: f64) {
+    assert!((found / expected - 1.0).abs() <= tolerance, "{found} and not {expected}");
+}
+
+/// So many slots that each send their next request when the one before it has ended, until a time.
+fn slots(count: u64, ramp: Duration, until: Duration, ttft: Duration) -> Vec<RequestRecord> {
+    let mut number = 0;
+    let of_slot = |slot: u64| {
+        let mut at = ramp * slot as u32 / count as u32;
+        let mut records = Vec::new();
+        while at < until {
+            let record = answer(number, at, ttft, length(number));
+            at = record.ended;
+            number += 1;
+            records.push(record);
+        }
+        records
+    };
+    (0..count).flat_map(of_slot).collect()
+}
+
+#[test]
+fn two_slots_of_one_second_each_are_two_requests_a_second() {
+    // Each answer takes 820 + 9 * 20 = 1,000 ms, and each slot sends ten: at 0, 1, ... 9 s.
+    let record = |number: u64| answer(number, ms(1_000) * (number / 2) as u32, ms(820), 10);
+    let found = rates(Load::closed(2, 20), (0..20).map(record)).unwrap();
+    // From the end of the first two until the last two are sent; 16 requests lie between.
+    assert_eq!(found.plateau.window, Some(RateWindow { from: ms(1_000), to: ms(9_000) }));
+    close(found.plateau.work.requests, 16.0, 1e-9);
+    close(found.requests, 2.0, 1e-9);
+    close(found.output_tokens, 20.0, 1e-9);
+}
+
+#[test]
+fn a_server_that_keeps_up_has_the_rate_that_was_asked() {
+    // Answers take 10 to 30 s: of 60 s a half is fill, and 30 s of drain follow.
+    let records: Vec<_> = (0..300).map(|it| answer(it, ms(200) * it as u32, ms(130), length(it))).collect();
+    let mean = records.iter().map(|it| f64::from(it.osl())).sum::<f64>() / 300.0;
+    let last = records.iter().map(|it| it.ended).max().unwrap();
+    close(300.0 / last.as_secs_f64(), 3.4, 0.05);
+    let found = rates(open_load(5.0, 60), records).unwrap();
+    close(found.requests, 5.0, 0.01);
+    close(found.output_tokens, 5.0 * mean, 0.02);
+}
+
+#[test]
+fn slots_that_are_always_busy_have_a_token_every_20_ms() {
+    for ramp in [0, 4_000] {
+        let load = Load::Closed {
+            concurrency: 40,
+            count: None,
+            duration: Some(Span(ms(60_000))),
+            ramp_up: Span(ms(ramp)),
+            start_rate: None,
+        };
+        let records = slots(40, ms(ramp), ms(60_000), ms(20));
+        let found = rates(load, records).unwrap();
+        close(found.output_tokens, 40.0 / 0.020, 0.002);
+        // Of the mean length, 1,023.5.
+        close(found.requests, 40.0 / 0.020 / 1_023.5, 0.06);
+    }
+}
+
+#[test]
+fn an_overloaded_server_has_its_own_rate() {
+    // Twenty requests a second come, and ten are served, one after the other, each within 100 ms. The queue is no work.
+    let record = |number: u64| {
+        let (due, ended) = (ms(50) * number as u32, ms(100) * (number as u32 + 1));
+        RequestRecord { first_token: Some(ended - ms(80)), ..answer(number, due, ended - due - ms(80), 5) }
+    };
+    let found = rates(open_load(20.0, 60), (0..1_200).map(record)).unwrap();
+    close(found.requests, 10.0, 0.001);
+    close(found.output_tokens, 50.0, 0.001);
+}
+
+#[test]
+fn answers_in_one_piece_count_when_they_come() {
+    let record =
+        |number: u64| RequestRecord { first_token: None, ..answer(number, ms(100) * number as u32, ms(250), 1) };
+    let found = rates(open_load(10.0, 60), (0..600).map(record)).unwrap();
+    assert_eq!(found.plateau.window, Some(RateWindow { from: ms(250), to: ms(59_900) }));
+    // 350 to 59,850 ms.
+    close(found.plateau.work.requests, 596.0, 1e-9);
+    close(found.requests, 10.0, 0.002);
+}
+
+#[test]
+fn the_window_is_within_the_warm_up_and_the_cool_down_and_counts_their_requests() {
+    let margin = |seconds: u64| Some(Margin::Duration(Span(Duration::from_secs(seconds))));
+    let stage = Stage { warm_up: margin(20), cool_down: margin(10), ..Stage::new("s", open_load(5.0, 60)) };
+    let records = || (0..300).map(|it| answer(it, ms(200) * it as u32, ms(180), 42));
+    // A second each.
+    let found = rates_in(&stage, Window::All, records()).unwrap();
+    assert_eq!(found.plateau.window, Some(RateWindow { from: ms(20_000), to: ms(49_800) }));
+    close(found.requests, 5.0, 1e-3);
+    let cut = rates_in(&stage, Window::Cut, records()).unwrap();
+    assert_eq!(cut.plateau.window, Some(RateWindow { from: ms(20_000), to: ms(49_800) }));
+    close(cut.output_tokens, 210.0, 1e-3);
+}
+
+#[test]
+fn the_window_ends_before_requests_that_were_cut_off() {
+    // Answers take 10 to 30 s, and the stage 120.
+    let mut records = slots(40, Duration::ZERO, ms(120_000), ms(20));
+    for record in records.iter_mut().filter(|it| it.ended > ms(120_000)) {
+        *record = RequestRecord { outcome: RequestOutcome::Incomplete, ended: ms(120_000), ..*record };
+    }
+    let found = rates(Load::closed(40, 1_000), records.clone()).unwrap();
+    let first = records.iter().filter(|it| !it.outcome.is_success()).filter_map(|it| it.sent).min();
+    assert_eq!(found.plateau.window.map(|it| it.to), first);
+    close(found.output_tokens, 40.0 / 0.020, 0.002);
+}
+
+#[test]
+fn without_a_window_there_is_no_plateau() {
+    let burst = Load::Burst { count: 40, max_concurrency: None };
+    assert!(rates(burst, (0..40).map(|it| answer(it, Duration::ZERO, ms(100), 10 + it as u32))).is_none());
+    // Nine requests fall into the window.
+    assert!(rates(Load::closed(1, 10), (0..10).map(|it| answer(it, ms(20) * it as u32, ms(20), 1))).is_none());
+    // All are sent before the first one has ended.
+    assert!(rates(open_load(5.0, 4), (0..20).map(|it| answer(it, ms(200) * it as u32, ms(20), 250))).is_none());
+    let (mut recorder, workload) = recorder(&Stage::new("s", Load::closed(1, 90)), Window::All, []);
+    recorder = recorder.with_record_budget(RecordBudget::for_records(0));
+    (0..90).for_each(|it| recorder.record(answer(it, ms(20) * it as u32, ms(20), 1), &WireTally::default()));
+    assert_eq!(Plateaus::new(&recorder, &workload).stages, [None]);
+}
+
+#[test]
+fn several_stages_are_weighted_by_their_time() {
+    let stages = vec![Stage::new("a", Load::closed(1, 100)), Stage::new("b", Load::closed(2, 200))];
+    let workload = crate::tests::workload(stages);
+    let mut recorder = Recorder::new(2, Goodput::default(), Keep::Records);
+    // One second each; an hour lies between the stages.
+    for number in 0..100_u64 {
+        recorder.record(answer(number, ms(1_000) * number as u32, ms(1_000), 1), &WireTally::default());
+    }
+    for number in 0..200_u64 {
+        let at = ms(3_600_000) + ms(1_000) * (number / 2) as u32;
+        recorder.record(RequestRecord { stage: 1, ..answer(number, at, ms(1_000), 1) }, &WireTally::default());
+    }
+    let plateaus = Plateaus::new(&recorder, &workload);
+    let all = plateaus.of_run(&recorder.stages).unwrap();
+    assert_eq!((all.length, all.window), (ms(2 * 98_000), None));
+    close(all.work.requests, 98.0 + 2.0 * 98.0, 1e-9);
+}

@@ -1,0 +1,157 @@
+//! What a comparison comes to, in one sentence that a person can repeat.
+
+use serde::Serialize;
+
+use crate::{
+    document::{FigureDocument, StagePairDocument, Verdict},
+    figure::Family,
+    rows::tenths,
+};
+
+/// Two runs are equal if no mean latency can differ by more than this many percent.
+const EQUAL_PERCENT: f64 = 10.0;
+/// The difference that a longer run is to show.
+const SHOWN_PERCENT: f64 = 5.0;
+/// The means that decide whether two runs are equal.
+pub(crate) const DECIDING: [&str; 3] = ["ttft.mean", "tpot.mean", "e2e.mean"];
+/// The most figures, and the most stages, that a sentence names.
+const MOST_NAMED: usize = 3;
+/// Nobody runs a stage this many times as long.
+const MOST_TIMES: f64 = 50.0;
+
+/// What a sentence says, for its colour and for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Answer {
+    Better,
+    Worse,
+    /// Better in some figures, worse in others.
+    Mixed,
+    /// Every difference above a bound is ruled out.
+    Equal,
+    /// A longer run would tell.
+    Undecided,
+    NotComparable,
+}
+
+/// The answer of a stage, and its sentence. `name`: that of the other run. `seconds`: the duration of the shorter stage.
+pub(crate) fn of_stage(name: &str, figures: &[FigureDocument], seconds: f64) -> (Answer, String) {
+    let found: Vec<&FigureDocument> = Family::ALL.into_iter().filter_map(|it| named(figures, it)).collect();
+    if let Some(first) = found.first() {
+        let has = |verdict| found.iter().any(|it| it.verdict == verdict);
+        let is_time = Family::of(&first.figure).is_some_and(Family::is_time);
+        let (answer, word) = match (has(Verdict::Worse), has(Verdict::Better)) {
+            (true, true) => (Answer::Mixed, "is better in some figures and worse in others"),
+            (true, false) => (Answer::Worse, if is_time { "is slower" } else { "is worse" }),
+            _ => (Answer::Better, if is_time { "is faster" } else { "is better" }),
+        };
+        let named: Vec<String> = found.iter().take(MOST_NAMED).map(|it| with_interval(it)).collect();
+        return (answer, format!("{name} {word}: {}", named.join(", ")));
+    }
+    let deciding: Vec<&FigureDocument> = figures.iter().filter(|it| DECIDING.contains(&it.figure.as_str())).collect();
+    if deciding.is_empty() {
+        return (Answer::Undecided, "neither run measured a latency".to_owned());
+    }
+    if let Some(open) = deciding.iter().find(|it| percents95(it).is_none()) {
+        let answer = if open.why.starts_with(NOT_COMPARABLE) { Answer::NotComparable } else { Answer::Undecided };
+        return (answer, format!("{} cannot be decided: {}", open.title, open.why));
+    }
+    let largest = |it: &FigureDocument| percents95(it).map_or(0.0, |[low, high]| low.abs().max(high.abs()));
+    let widest = deciding.iter().copied().max_by(|one, other| largest(one).total_cmp(&largest(other)));
+    let Some((widest, bound)) = widest.map(|it| (it, largest(it))) else {
+        return (Answer::Undecided, String::new());
+    };
+    if bound <= EQUAL_PERCENT {
+        return (Answer::Equal, format!("A and {name} are equal within {}", percent(bound)));
+    }
+    let [low, high] = percents95(widest).unwrap_or_default();
+    let differs = format!("{} differs by {} to {} %", widest.title, tenths(low), tenths(high));
+    let is_narrow = high - low <= 2.0 * SHOWN_PERCENT;
+    let more = match longer(high - low, 2.0 * SHOWN_PERCENT, seconds) {
+        _ if is_narrow => "; repeat both runs to be sure".to_owned(),
+        Some(it) => format!("; {it} would show a difference of {SHOWN_PERCENT} %"),
+        None => String::new(),
+    };
+    (Answer::Undecided, format!("too short to tell: {differs}{more}"))
+}
+
+/// How the reason of a figure begins that cannot be compared.
+pub(crate) const NOT_COMPARABLE: &str = "not comparable: ";
+
+/// The answer of all stages.
+pub(crate) fn of_pair(name: &str, stages: &[StagePairDocument]) -> (Answer, String) {
+    let [first, ..] = stages else { return (Answer::NotComparable, "no stage of both runs matches".to_owned()) };
+    if let [only] = stages {
+        return (only.answer, only.sentence.clone());
+    }
+    let with = |answers: &[Answer]| stages.iter().filter(|it| answers.contains(&it.answer)).collect::<Vec<_>>();
+    let differing = with(&[Answer::Better, Answer::Worse, Answer::Mixed]);
+    if let Some(one) = differing.first() {
+        let is_same = differing.iter().all(|it| it.answer == one.answer);
+        let named = differing.iter().take(MOST_NAMED).map(|it| format!("{}: {}", it.other, it.sentence));
+        let count = format!("{} of {} stages", differing.len(), stages.len());
+        let answer = if is_same { one.answer } else { Answer::Mixed };
+        return (answer, format!("{name} differs in {count}. {}", named.collect::<Vec<_>>().join(". ")));
+    }
+    let open = with(&[Answer::Undecided, Answer::NotComparable]);
+    match open.first() {
+        None => {
+            let widest = stages.iter().flat_map(|it| &it.figures).filter(|it| DECIDING.contains(&it.figure.as_str()));
+            let bound = widest.filter_map(percents95).map(|[low, high]| low.abs().max(high.abs())).fold(0.0, f64::max);
+            (first.answer, format!("A and {name} are equal within {} in all {} stages", percent(bound), stages.len()))
+        }
+        Some(one) => {
+            let count = format!("{} of {} stages do not tell", open.len(), stages.len());
+            (one.answer, format!("{count}. {}: {}", one.other, one.sentence))
+        }
+    }
+}
+
+/// The figure of a family that a sentence names: a mean or a median first.
+fn named(figures: &[FigureDocument], family: Family) -> Option<&FigureDocument> {
+    let rank = |it: &&FigureDocument| match it.figure.rsplit('.').next() {
+        Some("mean") => 0,
+        Some("p50") => 1,
+        Some("p90") => 2,
+        _ => 3,
+    };
+    let differs = |it: &&FigureDocument| matches!(it.verdict, Verdict::Better | Verdict::Worse);
+    figures.iter().filter(|it| Family::of(&it.figure) == Some(family)).filter(differs).min_by_key(rank)
+}
+
+fn with_interval(it: &FigureDocument) -> String {
+    match (it.percent, percents95(it)) {
+        (Some(share), Some([low, high])) => {
+            format!("{} {} % ({} to {})", it.title, tenths(share), tenths(low), tenths(high))
+        }
+        _ => it.title.clone(),
+    }
+}
+
+/// The interval of a difference at 95 %, looked at alone, in percent of the base.
+pub(crate) fn percents95(it: &FigureDocument) -> Option<[f64; 2]> {
+    let base = it.base?.value.abs();
+    let interval = it.interval95.filter(|_| base > 0.0)?;
+    Some(interval.map(|bound| 100.0 * bound / base))
+}
+
+/// How long stages have to be so that an interval that is this wide becomes as wide as wanted: its width falls with the root of their
+/// length. `None` if that is longer than anybody waits.
+pub(crate) fn longer(width: f64, wanted: f64, seconds: f64) -> Option<String> {
+    let times = (width / wanted).powi(2);
+    let usable = times.is_finite() && times <= MOST_TIMES && seconds > 0.0;
+    usable.then(|| format!("stages of about {}", length(seconds * times.max(1.0))))
+}
+
+fn length(seconds: f64) -> String {
+    match seconds {
+        it if it < 90.0 => format!("{it:.0} s"),
+        it if it < 5_400.0 => format!("{:.0} min", it / 60.0),
+        it => format!("{:.1} h", it / 3_600.0),
+    }
+}
+
+/// A percentage above 0, rounded up to one decimal.
+pub(crate) fn percent(it: f64) -> String {
+    format!("{:.1} %", (it * 10.0).ceil() / 10.0)
+}
