@@ -143,8 +143,14 @@ fn read_text(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
 }
 
 fn read(harness: Harness, target: Target, profile: &Value, findings: &Findings) -> Option<Workload> {
-    yaml::report_unfilled(profile, "", findings);
-    formats::parse(harness, profile, target, findings)
+    let read = formats::parse(harness, profile, target, findings);
+    // A name without a value matters only where the value does.
+    let unfilled = Findings::default();
+    yaml::report_unfilled(profile, "", &unfilled);
+    if let Err(error) = unfilled.into_result() {
+        findings.add_first(error.problems);
+    }
+    read
 }
 
 /// The workload with the model and the API of the run, where the run names them. The API is final only here, so the checks of what

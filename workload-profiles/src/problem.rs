@@ -79,6 +79,8 @@ impl fmt::Display for Notice {
 pub(crate) struct Findings {
     problems: RefCell<Vec<Found>>,
     notices: RefCell<Vec<Notice>>,
+    /// Paths of values that have no effect.
+    unused: RefCell<Vec<String>>,
     /// What the format's own tool does with an unknown key, where it is only worth a notice.
     unknown_keys: Cell<Option<&'static str>>,
 }
@@ -91,6 +93,19 @@ struct Found {
 }
 
 impl Findings {
+    /// Notes that a value has no effect, whatever it is.
+    pub fn unused(&self, path: String) {
+        self.unused.borrow_mut().push(path);
+    }
+
+    /// Puts problems that are not about values without effect before the others.
+    pub fn add_first(&self, problems: Vec<Problem>) {
+        let unused = self.unused.borrow();
+        let is_used = |it: &Problem| !unused.contains(&it.path);
+        let first = problems.into_iter().filter(is_used).map(|problem| Found { problem, tolerable: false });
+        self.problems.borrow_mut().splice(0..0, first);
+    }
+
     /// Adds a problem: what is wrong at a path, and the remedy.
     pub fn problem(&self, path: impl Into<String>, message: impl Into<String>) {
         let problem = Problem::new(path, message);

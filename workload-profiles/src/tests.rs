@@ -299,11 +299,24 @@ fn an_override_of_an_unknown_key_is_refused() {
 
 #[test]
 fn an_override_can_mend_what_was_left_open() {
-    let template = format!("{}\ntokenizer: {{token: REPLACE_ENV_HF_TOKEN}}", sanity());
-    let error = "tokenizer.token: holds REPLACE_ENV_HF_TOKEN, which has no value; set profile.variables.HF_TOKEN";
-    check_error(&template, &[], &[], error);
-    assert!(prepared(&template, &[], &["tokenizer.token=none"]).is_ok());
-    assert!(prepared(&template, &["HF_TOKEN=none"], &[]).is_ok());
+    let template = format!("{}\ntokenizer: {{pretrained_model_name_or_path: REPLACE_ENV_FOLDER}}", sanity());
+    let path = "tokenizer.pretrained_model_name_or_path";
+    let error = format!("{path}: holds REPLACE_ENV_FOLDER, which has no value; set profile.variables.FOLDER");
+    check_error(&template, &[], &[], &error);
+    assert!(prepared(&template, &[], &[&format!("{path}=/m")]).is_ok());
+    assert!(prepared(&template, &["FOLDER=/m"], &[]).is_ok());
+    // A value without effect needs none.
+    assert!(prepared(&format!("{}\ntokenizer: {{token: REPLACE_ENV_HF_TOKEN}}", sanity()), &[], &[]).is_ok());
+}
+
+#[test]
+fn a_tokenizer_is_added_by_an_override() {
+    let template = sanity();
+    assert!(!template.lines().any(|it| it.starts_with("tokenizer:")));
+    for given in ["tokenizer.pretrained_model_name_or_path=/m", "tokenizer={pretrained_model_name_or_path: /m}"] {
+        let found = prepared(template, &[], &[given]).unwrap_or_else(|error| panic!("{given}: {error}"));
+        assert!(found.text.contains("pretrained_model_name_or_path"), "{}", found.text);
+    }
 }
 
 #[test]

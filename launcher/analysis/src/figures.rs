@@ -157,7 +157,7 @@ pub struct Figures {
     pub late_reads: u64,
 }
 
-/// Where the time of requests went, step by step. Queue, send, first byte and tokens follow each other, and the sum of their means is that of
+/// Where the time of requests went, step by step. Queue, send, first byte, first token and tokens follow each other, and the sum of their means is that of
 /// the latencies from scheduled. Build and parse are work of the launcher beside them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepTimes {
@@ -169,7 +169,9 @@ pub struct StepTimes {
     pub send: Distribution<Duration>,
     /// From the last byte of the request to the head of the answer.
     pub first_byte: Distribution<Duration>,
-    /// From the head of the answer to its last token.
+    /// From the head of the answer to its first token.
+    pub first_token: Distribution<Duration>,
+    /// From the first token to the last one.
     pub tokens: Distribution<Duration>,
     /// From when bytes of the answer left the socket until they were interpreted, over the whole answer.
     pub parse: Distribution<Duration>,
@@ -182,18 +184,20 @@ impl StepTimes {
             build: Distribution::of_times(&breakdown.build)?,
             send: Distribution::of_times(&breakdown.send)?,
             first_byte: Distribution::of_times(&breakdown.first_byte)?,
+            first_token: Distribution::of_times(&breakdown.first_token)?,
             tokens: Distribution::of_times(&breakdown.tokens)?,
             parse: Distribution::of_times(&breakdown.parse)?,
         })
     }
 
     /// The steps by their names, in order, each with whether it is a part of the latency.
-    pub fn named(&self) -> [(&'static str, Distribution<Duration>, bool); 6] {
+    pub fn named(&self) -> [(&'static str, Distribution<Duration>, bool); 7] {
         [
             ("queue", self.queue, true),
             ("build", self.build, false),
             ("send", self.send, true),
             ("first byte", self.first_byte, true),
+            ("first token", self.first_token, true),
             ("tokens", self.tokens, true),
             ("parse", self.parse, false),
         ]
@@ -201,7 +205,7 @@ impl StepTimes {
 
     /// The mean latency from scheduled, which the steps come to.
     pub fn mean_latency(&self) -> Duration {
-        self.queue.mean + self.send.mean + self.first_byte.mean + self.tokens.mean
+        self.queue.mean + self.send.mean + self.first_byte.mean + self.first_token.mean + self.tokens.mean
     }
 }
 

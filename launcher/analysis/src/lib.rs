@@ -207,7 +207,7 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     };
     let uncertainties = uncertainty::of_stages(measured.recorder, workload, &plateaus);
     let stages = workload.stages.iter().zip(tallies).zip(&timings).zip(uncertainties).enumerate();
-    let stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
+    let mut stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
     let mut judgement = SelfJudgement::new(measured, workload, &all, &stages);
     let course = SeriesFigures::new(&TimeSeries::sum(series), workload.streaming);
     let evidence = validity::Evidence {
@@ -219,8 +219,12 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
         stages: &stages,
         judgement: &judgement,
     };
-    let verdict = validity::judge(&evidence);
-    judgement.remarks = remarks::remarks(&evidence, &verdict);
+    let judged = validity::judge(&evidence);
+    judgement.remarks = remarks::remarks(&evidence, &judged);
+    let validity::Judged { verdict, stages: invalid } = judged;
+    for (stage, invalid) in stages.iter_mut().zip(invalid) {
+        stage.invalid = invalid;
+    }
     judgement.remarks.extend(measured.recorder.records.as_ref().and_then(remarks::records));
     let origins: Vec<LatencyOrigin> = stages.iter().map(|it| it.latency_origin).collect();
     let distributions = match &stages[..] {

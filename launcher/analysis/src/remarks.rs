@@ -15,7 +15,7 @@ use super::{
     judgement::SelfJudgement,
     labels,
     stage::StageAnalysis,
-    validity::{Evidence, Verdict},
+    validity::{Evidence, Judged, Reason, Verdict},
 };
 use engine::{
     client::explained_resends,
@@ -47,7 +47,8 @@ const TEMPLATE_TOKENS: u64 = 128;
 /// Less than this is how late every launcher is.
 const CLOCK_FLOOR: Duration = Duration::from_millis(1);
 
-pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String> {
+pub(super) fn remarks(evidence: &Evidence<'_>, judged: &Judged) -> Vec<String> {
+    let verdict = &judged.verdict;
     let Evidence { all, stages, judgement, .. } = *evidence;
     let unless = |reason: LauncherReason, remark: Option<String>| remark.filter(|_| !verdict.has(reason));
     [
@@ -68,8 +69,10 @@ pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String>
     ]
     .into_iter()
     .flatten()
-    .chain(stages.iter().flat_map(|stage| {
-        let lag = unless(LauncherReason::SendLagTooLarge, lag(stage, evidence));
+    .chain(stages.iter().zip(&judged.stages).flat_map(|(stage, reasons)| invalid(stage, reasons, verdict)))
+    .chain(stages.iter().zip(&judged.stages).flat_map(|(stage, reasons)| {
+        let is_told = reasons.iter().any(|it| it.name == LauncherReason::SendLagTooLarge);
+        let lag = unless(LauncherReason::SendLagTooLarge, lag(stage, evidence)).filter(|_| !is_told);
         let backlog = backlog(stage, evidence);
         let drift = drift(stage).filter(|_| backlog.is_none());
         let drain = drain(stage).filter(|_| backlog.is_none());
@@ -93,6 +96,12 @@ pub(super) fn records(records: &Records) -> Option<String> {
 
 fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
+}
+
+/// Why a stage does not count while others do.
+fn invalid(stage: &StageAnalysis, reasons: &[Reason], verdict: &Verdict) -> Vec<String> {
+    let told = reasons.iter().filter(|it| !verdict.has(it.name));
+    told.map(|it| format!("stage {} is not valid: {it}; the other stages count", stage.stage.name)).collect()
 }
 
 /// Rates that fill and drain make lower.

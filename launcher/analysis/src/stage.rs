@@ -14,6 +14,7 @@ use super::{
     time_series::SeriesFigures,
     timings::Timings,
     uncertainty::{Absent, Uncertainty},
+    validity::Reason,
 };
 use engine::{
     issue::{NotMeasured, RuleEnd, StageResult},
@@ -44,6 +45,8 @@ pub struct StageAnalysis {
     pub latency_origin: LatencyOrigin,
     /// Why the stage was not run; `None` if it was, and if the load ended before it.
     pub not_run: Option<NotMeasured>,
+    /// Why its figures do not count although those of other stages do; empty if they do.
+    pub invalid: Vec<Reason>,
     /// The stop rule that ended the stage, or with it the load; `None` if none did.
     pub ended_by: Option<EndedBy>,
     /// Requests per second that were asked, by the profile or by earlier stages; `None` for closed-loop load, and for a rate that
@@ -111,6 +114,7 @@ impl StageAnalysis {
             stage: stage.clone(),
             latency_origin,
             not_run: measured_rate.and_then(|it| it.as_ref().err().cloned()),
+            invalid: Vec::new(),
             ended_by: result.and_then(|it| it.ended_by).and_then(|it| EndedBy::new(it, workload)),
             asked_rate,
             achieved_rate,

@@ -130,13 +130,13 @@ fn stages(analysis: &Analysis, to: &mut String) {
         "latency p90",
         "latency p99",
     ];
-    table(&header, analysis.stages.len(), analysis.stages.iter().map(stage), to);
+    table(&header, analysis.stages.len(), analysis.stages.iter().map(|it| stage(it, analysis)), to);
     if has_marks(&to[begin..]) {
         line(to, &format!("`*`: {}.\n", text::LARGEST_MEANS));
     }
 }
 
-fn stage(stage: &StageAnalysis) -> Vec<String> {
+fn stage(stage: &StageAnalysis, analysis: &Analysis) -> Vec<String> {
     let it = &stage.figures;
     let of = |times: Option<Distribution<_>>| {
         let shown = |permille, pick: fn(&Distribution<_>) -> _| {
@@ -145,7 +145,7 @@ fn stage(stage: &StageAnalysis) -> Vec<String> {
         [shown(500, |it| it.p50), shown(900, |it| it.p90), shown(990, |it| it.p99)]
     };
     let mut row = vec![
-        code(&stage.stage.name),
+        code(&crate::profiling::stage_name(stage, analysis.profiling.as_ref())),
         it.requests.to_string(),
         (it.requests - it.succeeded.min(it.requests)).to_string(),
         optional(it.throughput, |it| number(it.requests)),

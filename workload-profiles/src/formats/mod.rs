@@ -56,7 +56,10 @@ pub(crate) fn root_keys(harness: Harness) -> &'static [&'static str] {
         Harness::VllmBenchmark | Harness::Inferencemax => vllm_benchmark::root_keys(),
         Harness::Aiperf => aiperf::root_keys(),
         Harness::Mmlu => &mmlu::KEYS,
-        _ => &[],
+        Harness::InferencePerf => &inference_perf::SECTIONS,
+        // Of its flat form; the nested form has the tokenizer in its `spec`.
+        Harness::Guidellm => &["processor"],
+        Harness::PriorityMix | Harness::Nop => &[],
     }
 }
 

@@ -195,6 +195,7 @@ impl<'a> Section<'a> {
     /// Checks only the type of a key, which is not used. True when the key is there.
     pub fn ignored(&self, key: &'static str, value_type: ValueType) -> bool {
         let Some(value) = self.value(key) else { return false };
+        self.findings.unused(self.path(key));
         if !value_type.fits(value) {
             let secret = ["key", "token", "secret", "password"].iter().any(|it| key.contains(it));
             let found = if secret { type_name(value).to_owned() } else { described(value) };

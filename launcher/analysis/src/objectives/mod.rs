@@ -232,9 +232,6 @@ fn undecided(verdict: &Verdict, partial: bool) -> Option<String> {
 }
 
 fn evaluate(objective: &ResolvedObjective, subject: &Subject<'_>) -> ObjectiveResult {
-    if let Some(reason) = &subject.undecided {
-        return ObjectiveResult::undecided(objective, None, reason.clone());
-    }
     match objective.scope() {
         Scope::Run => decide(objective, None, subject),
         Scope::Stage(stage) if subject.stages.contains(&stage) => decide(objective, Some(stage), subject),
@@ -270,6 +267,17 @@ fn profiled(source: &dyn Source, stage: Option<&str>) -> Option<String> {
     }
 }
 
+/// Why figures decide nothing although the run counts; `None`: they do.
+fn does_not_count(source: &dyn Source, stage: Option<&str>) -> Option<String> {
+    let invalid = || {
+        let all = source.invalid();
+        let (name, reason) = all.iter().find(|(name, _)| stage.is_none_or(|it| it == *name))?;
+        let part = if stage.is_none() { ", and is a part of the figures of the run" } else { "" };
+        Some(format!("stage {name} is not valid ({reason}){part}"))
+    };
+    profiled(source, stage).or_else(invalid)
+}
+
 /// The one of two stages that decides.
 fn worse(one: ObjectiveResult, other: ObjectiveResult) -> ObjectiveResult {
     if is_worse(&other, &one) { other } else { one }
@@ -300,8 +308,11 @@ fn used(result: &ObjectiveResult) -> f64 {
 
 /// Decides an objective on the run as a whole or on one stage.
 fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject: &Subject<'_>) -> ObjectiveResult {
-    if let Some(reason) = profiled(subject.source, stage) {
-        return ObjectiveResult::undecided(objective, stage, reason);
+    if let Some(reason) = subject.undecided.clone().or_else(|| does_not_count(subject.source, stage)) {
+        // What was measured is shown, although it decides nothing.
+        let observed = subject.source.reading(stage, objective.metric, objective.stat);
+        let observed = observed.filter(|it| !it.value.as_f64().is_nan());
+        return ObjectiveResult { observed, ..ObjectiveResult::undecided(objective, stage, reason) };
     }
     let figure = objective.figure();
     let place = stage.map(|it| format!(" in stage {it}")).unwrap_or_default();

@@ -9,7 +9,7 @@ use crds::{
 };
 
 use super::Certainty;
-use crate::{Analysis, distribution::Distribution, figures::Figures, labels::Labels};
+use crate::{Analysis, distribution::Distribution, figures::Figures, labels::Labels, stage::StageAnalysis};
 
 /// A value as it was measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +36,11 @@ pub trait Source {
     /// The stages whose figures a profiler touches. They decide nothing, nor do those of the run as a whole if there is one.
     fn profiled(&self) -> &[String] {
         &[]
+    }
+
+    /// The stages that do not count, and why. They decide nothing, nor do the figures of the run as a whole if there is one.
+    fn invalid(&self) -> Vec<(&str, String)> {
+        Vec::new()
     }
 
     /// How sure that value is, as far as that is known.
@@ -68,6 +73,11 @@ impl Source for Analysis {
 
     fn profiled(&self) -> &[String] {
         self.profiled_stages()
+    }
+
+    fn invalid(&self) -> Vec<(&str, String)> {
+        let reason = |it: &StageAnalysis| Some(it.invalid.first()?.name.to_string());
+        self.stages.iter().filter_map(|it| Some((it.stage.name.as_str(), reason(it)?))).collect()
     }
 
     fn certainty(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Certainty {

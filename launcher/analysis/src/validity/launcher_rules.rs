@@ -13,7 +13,19 @@ const ENOUGH: u64 = 100;
 /// Stalls that add a smaller part to a percentile leave it that of the server.
 const STALL_PART: f64 = 0.05;
 
-type Rule = fn(&Evidence<'_>) -> Option<Reason>;
+/// A rule, and what it found: of the run as a whole, or of single stages of several.
+type Rule = fn(&Evidence<'_>) -> Vec<Found>;
+
+/// A bound that was passed.
+pub(super) struct Found {
+    /// The stage that it is of; `None`: the run as a whole.
+    pub(super) stage: Option<usize>,
+    pub(super) reason: Reason,
+}
+
+fn of_run(reason: Option<Reason>) -> Vec<Found> {
+    reason.into_iter().map(|reason| Found { stage: None, reason }).collect()
+}
 
 /// In the order of the report: first effects on the figures, then their possible causes.
 pub(super) const RULES: [Rule; 9] = [
@@ -21,58 +33,65 @@ pub(super) const RULES: [Rule; 9] = [
     receive_delay,
     reads_coalesced,
     cpu_saturated,
-    cpu_throttled,
-    cpu_stolen,
+    |it| of_run(cpu_throttled(it)),
+    |it| of_run(cpu_stolen(it)),
     scheduler_stalled,
-    clock_stepped,
-    events_dropped,
+    |it| of_run(clock_stepped(it)),
+    |it| of_run(events_dropped(it)),
 ];
 
-fn send_lag(evidence: &Evidence<'_>) -> Option<Reason> {
+fn send_lag(evidence: &Evidence<'_>) -> Vec<Found> {
     let bound = evidence.run.validity.max_send_lag_p99;
     let of_stage = |stage: &StageAnalysis| stage.figures.send_lag.map(|it| (it.p99, it.count));
-    let (found, place) = past(bound.0, evidence.judgement.send_lag_p99, evidence.stages, of_stage)?;
-    let message = format!(
-        "the launcher sent late: the 99th percentile of the send lag is {}{place}, and validity.maxSendLagP99Milliseconds is {}; give it more CPU and no CPU limit, or lower the rate",
-        Span(found).rounded(),
-        bound.as_millis_f64()
-    );
-    Some(Reason { name: LauncherReason::SendLagTooLarge, message })
+    past(
+        LauncherReason::SendLagTooLarge,
+        bound.0,
+        evidence.judgement.send_lag_p99,
+        evidence,
+        of_stage,
+        |found, place| {
+            format!(
+                "the launcher sent late: the 99th percentile of the send lag is {}{place}, and validity.maxSendLagP99Milliseconds is {}; give it more CPU and no CPU limit, or lower the rate",
+                Span(found).rounded(),
+                bound.as_millis_f64()
+            )
+        },
+    )
 }
 
-fn receive_delay(evidence: &Evidence<'_>) -> Option<Reason> {
+fn receive_delay(evidence: &Evidence<'_>) -> Vec<Found> {
     let bound = evidence.run.validity.max_receive_delay_p99;
     let of_run = evidence.judgement.receive_delay.map(|it| it.p99);
     let of_stage = |stage: &StageAnalysis| stage.receive_delay.map(|it| (it.p99, it.count));
-    let (found, place) = past(bound.0, of_run, evidence.stages, of_stage)?;
-    let message = format!(
-        "the launcher read late: bytes may have lain for {} at the 99th percentile{place}, and validity.maxReceiveDelayP99Milliseconds is {}; give it more CPU and no CPU limit, or lower the load",
-        Span(found).rounded(),
-        bound.as_millis_f64()
-    );
-    Some(Reason { name: LauncherReason::ReceiveDelayTooLarge, message })
+    past(LauncherReason::ReceiveDelayTooLarge, bound.0, of_run, evidence, of_stage, |found, place| {
+        format!(
+            "the launcher read late: bytes may have lain for {} at the 99th percentile{place}, and validity.maxReceiveDelayP99Milliseconds is {}; give it more CPU and no CPU limit, or lower the load",
+            Span(found).rounded(),
+            bound.as_millis_f64()
+        )
+    })
 }
 
-fn reads_coalesced(evidence: &Evidence<'_>) -> Option<Reason> {
+fn reads_coalesced(evidence: &Evidence<'_>) -> Vec<Found> {
     let bound = evidence.run.validity.max_coalesced_read_share;
     let of_stage = |stage: &StageAnalysis| stage.figures.late_share().map(|it| (it, stage.figures.reads));
-    let (share, place) = past(bound, evidence.judgement.late_share, evidence.stages, of_stage)?;
-    let message = format!(
-        "a share of {share:.4} of the reads came late and held several tokens, whose gaps are lost{place}, and validity.maxCoalescedReadShare is {bound}; give the launcher more CPU, or lower the load",
-    );
-    Some(Reason { name: LauncherReason::ReadsCoalesced, message })
+    past(LauncherReason::ReadsCoalesced, bound, evidence.judgement.late_share, evidence, of_stage, |share, place| {
+        format!(
+            "a share of {share:.4} of the reads came late and held several tokens, whose gaps are lost{place}, and validity.maxCoalescedReadShare is {bound}; give the launcher more CPU, or lower the load",
+        )
+    })
 }
 
-fn cpu_saturated(evidence: &Evidence<'_>) -> Option<Reason> {
+fn cpu_saturated(evidence: &Evidence<'_>) -> Vec<Found> {
     let bound = evidence.run.validity.max_cpu_share;
-    let busiest = evidence.judgement.busiest.as_ref().filter(|it| it.share > bound)?;
+    let Some(busiest) = evidence.judgement.busiest.as_ref().filter(|it| it.share > bound) else { return Vec::new() };
     let place = busiest.stage.as_ref().map(|it| format!(" in stage {it}")).unwrap_or_default();
     let waited = busiest.waited_share.map(|it| format!(", {it:.4} of it waiting for one")).unwrap_or_default();
     let message = format!(
         "the launcher was the limit: one of its {} load threads needed a CPU for a share of {:.4} of the time{place}{waited}, and validity.maxCpuShare is {bound}; give it more CPU, or lower the load",
         evidence.judgement.threads, busiest.share
     );
-    Some(Reason { name: LauncherReason::CpuSaturated, message })
+    of_run(Some(Reason { name: LauncherReason::CpuSaturated, message }))
 }
 
 fn cpu_throttled(evidence: &Evidence<'_>) -> Option<Reason> {
@@ -93,32 +112,42 @@ fn cpu_stolen(evidence: &Evidence<'_>) -> Option<Reason> {
     Some(Reason { name: LauncherReason::CpuStolen, message })
 }
 
-fn scheduler_stalled(evidence: &Evidence<'_>) -> Option<Reason> {
+fn scheduler_stalled(evidence: &Evidence<'_>) -> Vec<Found> {
     let bound = evidence.run.validity.max_stalled_share;
-    let stalls = evidence.judgement.stalls?;
+    let Some(stalls) = evidence.judgement.stalls else { return Vec::new() };
     let Some(share) = stalls.share.filter(|share| *share > bound) else { return stalls_moved(evidence) };
     let message = format!(
         "the launcher could not run for a share of {share:.4} of the time, {} times, the longest for {}, and validity.maxStalledShare is {bound}; give it CPUs that others leave alone",
         stalls.count,
         Span(stalls.longest).rounded()
     );
-    Some(Reason { name: LauncherReason::SchedulerStalled, message })
+    of_run(Some(Reason { name: LauncherReason::SchedulerStalled, message }))
 }
 
 /// Stalls that a share of the time does not show: what they add to a p99 is bounded like the other delays of the launcher, and by a part
 /// of the figure, which a slow server makes large.
-fn stalls_moved(evidence: &Evidence<'_>) -> Option<Reason> {
+fn stalls_moved(evidence: &Evidence<'_>) -> Vec<Found> {
     let bound = evidence.run.validity.max_receive_delay_p99;
     let moved = |it: &&StallEffect| it.added > bound.0 && it.added_share() > STALL_PART;
-    let found = evidence.judgement.stall_effects.iter().find(moved)?;
-    let (share, added, measured) = (found.touched_share, Span(found.added).rounded(), Span(found.measured).rounded());
-    let message = format!(
-        "stalls of the launcher touched a share of {share:.4} of the requests in stage {}, and added up to {added} to its {} p99 of {measured}; validity.maxReceiveDelayP99Milliseconds is {}; give it CPUs that others leave alone",
-        found.stage,
-        found.figure,
-        bound.as_millis_f64()
-    );
-    Some(Reason { name: LauncherReason::SchedulerStalled, message })
+    let mut found: Vec<Found> = Vec::new();
+    for effect in evidence.judgement.stall_effects.iter().filter(moved) {
+        let stage = evidence.stages.iter().position(|it| it.stage.name == effect.stage);
+        let stage = stage.filter(|_| are_judged_apart(evidence.stages));
+        // The largest part of each stage comes first.
+        if found.iter().any(|it| it.stage == stage) {
+            continue;
+        }
+        let share = effect.touched_share;
+        let (added, measured) = (Span(effect.added).rounded(), Span(effect.measured).rounded());
+        let message = format!(
+            "stalls of the launcher touched a share of {share:.4} of the requests in stage {}, and added up to {added} to its {} p99 of {measured}; validity.maxReceiveDelayP99Milliseconds is {}; give it CPUs that others leave alone",
+            effect.stage,
+            effect.figure,
+            bound.as_millis_f64()
+        );
+        found.push(Found { stage, reason: Reason { name: LauncherReason::SchedulerStalled, message } });
+    }
+    found
 }
 
 fn clock_stepped(evidence: &Evidence<'_>) -> Option<Reason> {
@@ -142,26 +171,58 @@ fn events_dropped(evidence: &Evidence<'_>) -> Option<Reason> {
     })
 }
 
-/// The value that is past the bound, and a phrase that names the stage. The value of the run comes first; else that of the
-/// worst stage with enough values.
+/// Whether the stages of a run are judged one by one. The tests of a LoadGen run belong together.
+fn are_judged_apart(stages: &[StageAnalysis]) -> bool {
+    stages.len() > 1 && !stages.iter().any(|it| matches!(it.stage.load, Load::LoadGen { .. }))
+}
+
+/// What is past the bound. `message`: for the value, and a phrase that names the stage.
+///
+/// The stages of a run are judged one by one, those of enough values: a stage that was disturbed takes nothing from the others. Where the value
+/// of the run is past the bound and no such stage is, every stage past it is meant, whatever its number of values, or the run.
 fn past<T: PartialOrd + Copy>(
+    name: LauncherReason,
     bound: T,
     of_run: Option<T>,
-    stages: &[StageAnalysis],
+    evidence: &Evidence<'_>,
     of_stage: impl Fn(&StageAnalysis) -> Option<(T, u64)>,
-) -> Option<(T, String)> {
+    message: impl Fn(T, &str) -> String,
+) -> Vec<Found> {
+    let stages = evidence.stages;
+    let found = |stage: Option<usize>, value: T, place: &str| Found {
+        stage,
+        reason: Reason { name, message: message(value, place) },
+    };
+    if are_judged_apart(stages) {
+        let past = |fewest: u64| -> Vec<Found> {
+            let values = stages.iter().enumerate().filter_map(|(index, it)| Some((index, it, of_stage(it)?)));
+            let past = values.filter(|(_, _, (value, count))| *value > bound && *count >= fewest);
+            past.map(|(index, it, (value, _))| found(Some(index), value, &format!(" in stage {}", it.stage.name)))
+                .collect()
+        };
+        let of_run = of_run.filter(|it| *it > bound);
+        let by_stage = past(ENOUGH);
+        return match (by_stage.is_empty(), of_run) {
+            (true, Some(of_run)) => {
+                let every = past(1);
+                if every.is_empty() { vec![found(None, of_run, "")] } else { every }
+            }
+            _ => by_stage,
+        };
+    }
     // An accuracy phase is not judged by times: late requests do not change its answers.
     let timed = |it: &&StageAnalysis| !matches!(it.stage.load, Load::LoadGen { phase: Phase::Accuracy { .. }, .. });
     let untimed = stages.iter().any(|it| !timed(&it));
     let of_run = of_run.filter(|_| !untimed);
     let enough = if untimed { 1 } else { ENOUGH };
-    let found = stages.iter().filter(timed);
-    let found = found.filter_map(|it| of_stage(it).map(|(value, count)| (value, count, &it.stage.name)));
+    let values = stages.iter().filter(timed);
+    let values = values.filter_map(|it| of_stage(it).map(|(value, count)| (value, count, &it.stage.name)));
     let worse = |a: (T, u64, _), b: (T, u64, _)| if b.0 > a.0 { b } else { a };
     if let Some(of_run) = of_run.filter(|it| *it > bound) {
-        let worst = found.reduce(worse).filter(|_| stages.len() > 1);
-        return Some((of_run, worst.map(|(_, _, stage)| format!(", worst in stage {stage}")).unwrap_or_default()));
+        let worst = values.reduce(worse).filter(|_| stages.len() > 1);
+        let place = worst.map(|(_, _, stage)| format!(", worst in stage {stage}")).unwrap_or_default();
+        return vec![found(None, of_run, &place)];
     }
-    let (value, _, stage) = found.filter(|(value, count, _)| *value > bound && *count >= enough).reduce(worse)?;
-    Some((value, format!(" in stage {stage}")))
+    let worst = values.filter(|(value, count, _)| *value > bound && *count >= enough).reduce(worse);
+    worst.map(|(value, _, stage)| found(None, value, &format!(" in stage {stage}"))).into_iter().collect()
 }

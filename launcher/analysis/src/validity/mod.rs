@@ -99,8 +99,16 @@ pub(super) struct Evidence<'a> {
     pub judgement: &'a SelfJudgement,
 }
 
-/// Applies every rule. A stop that cut nothing off is no reason: the measurement is complete.
-pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
+/// What the rules found.
+pub(super) struct Judged {
+    pub(super) verdict: Verdict,
+    /// Why a stage does not count, one for each stage; empty for a stage that does.
+    pub(super) stages: Vec<Vec<Reason>>,
+}
+
+/// Applies every rule. A stop that cut nothing off is no reason: the measurement is complete. A stage that does not count by itself makes the
+/// run invalid only if no other stage counts.
+pub(super) fn judge(evidence: &Evidence<'_>) -> Judged {
     let cut = evidence.all.is_cut_off();
     let stop = evidence.stopped.and_then(|reason| match reason {
         StopReason::Signal => cut.then(|| cancelled(evidence)),
@@ -114,13 +122,29 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
         _ => Outcome::Invalid,
     };
     let rules = [stop, stop_rule(evidence), not_run(evidence), too_few_successes(evidence), too_many_errors(evidence)];
-    let reasons: Vec<Reason> =
-        rules.into_iter().chain(launcher_rules::RULES.map(|rule| rule(evidence))).flatten().collect();
+    let mut reasons: Vec<Reason> = rules.into_iter().flatten().collect();
+    let mut stages = vec![Vec::new(); evidence.stages.len()];
+    for found in launcher_rules::RULES.iter().flat_map(|rule| rule(evidence)) {
+        match found.stage.and_then(|it| stages.get_mut(it)) {
+            Some(of_stage) => of_stage.push(found.reason),
+            None => reasons.push(found.reason),
+        }
+    }
+    let has_figures = |(_, stage): &(&Vec<Reason>, &StageAnalysis)| stage.figures.requests > 0;
+    let mut measured = stages.iter().zip(evidence.stages).filter(has_figures).peekable();
+    if measured.peek().is_some() && measured.all(|(reasons, _)| !reasons.is_empty()) {
+        // One of each kind.
+        for reason in stages.iter().flatten() {
+            if !reasons.iter().any(|it| it.name == reason.name) {
+                reasons.push(reason.clone());
+            }
+        }
+    }
     if reasons.is_empty() {
         let reasons = vec![Reason { name: LauncherReason::RunSucceeded, message: String::new() }];
-        return Verdict { outcome: Outcome::Passed, reasons };
+        return Judged { verdict: Verdict { outcome: Outcome::Passed, reasons }, stages };
     }
-    Verdict { outcome, reasons }
+    Judged { verdict: Verdict { outcome, reasons }, stages }
 }
 
 fn cancelled(evidence: &Evidence<'_>) -> Reason {

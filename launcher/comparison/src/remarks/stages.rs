@@ -15,6 +15,7 @@ const CACHED_APART: f64 = 0.1;
 pub(super) fn of_stages(base: &StageDocument, other: &StageDocument) -> Vec<Remark> {
     let mut found = Vec::new();
     found.extend(not_run(base, other));
+    found.extend(invalid(base, other));
     found.extend(load(base, other));
     found.extend(length(base, other));
     let is_loadgen = [base, other].iter().any(|it| matches!(it.load, Load::LoadGen { .. }));
@@ -31,6 +32,13 @@ fn not_run(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
     let is_missing = base.not_run.is_some() || other.not_run.is_some();
     let meaning = "a stage that was not run has no figures; repeat the run";
     is_missing.then(|| Remark::new(Severity::NotComparable, "stage", text(base), text(other), meaning))
+}
+
+fn invalid(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
+    let text = |it: &StageDocument| it.invalid.first().map_or("valid".to_owned(), |why| format!("not valid: {why}"));
+    let is_invalid = !base.invalid.is_empty() || !other.invalid.is_empty();
+    let meaning = "the launcher disturbed the stage, so that its figures are not those of the server; repeat the run";
+    is_invalid.then(|| Remark::new(Severity::NotComparable, "stage", text(base), text(other), meaning))
 }
 
 fn load(base: &StageDocument, other: &StageDocument) -> Option<Remark> {

@@ -3,7 +3,7 @@
 use super::wire_tally::Steps;
 use crate::{histogram::TimeHistogram, record::RequestRecord};
 
-/// The steps of the requests that succeeded. Queue, send, first byte and tokens follow each other and come to the latency from scheduled.
+/// The steps of the requests that succeeded. Queue, send, first byte, first token and tokens follow each other and come to the latency from scheduled.
 /// Build and parse are work of the launcher beside them: a request is made before it is due, and bytes are interpreted while the next
 /// ones are on their way.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +16,9 @@ pub struct Breakdown {
     pub send: TimeHistogram,
     /// From the last byte of the request to the head of the answer.
     pub first_byte: TimeHistogram,
-    /// From the head of the answer to its last token.
+    /// From the head of the answer to its first token; of an answer in one piece, to its end.
+    pub first_token: TimeHistogram,
+    /// From the first token to the last one.
     pub tokens: TimeHistogram,
     /// From when bytes left the socket until they were interpreted, over the whole answer.
     pub parse: TimeHistogram,
@@ -30,6 +32,7 @@ impl Breakdown {
         else {
             return;
         };
+        let first = request.first_token.unwrap_or(last).clamp(head.min(last), last);
         // A server may begin its answer before it has read the whole request.
         let written = written.clamp(sent, head.max(sent));
         for (times, time) in [
@@ -37,7 +40,8 @@ impl Breakdown {
             (&mut self.build, steps.build),
             (&mut self.send, written - sent),
             (&mut self.first_byte, head.saturating_sub(written)),
-            (&mut self.tokens, last.saturating_sub(head)),
+            (&mut self.first_token, first.saturating_sub(head)),
+            (&mut self.tokens, last.saturating_sub(first.max(head))),
             (&mut self.parse, steps.parse),
         ] {
             times.record(time);
@@ -49,6 +53,7 @@ impl Breakdown {
         self.build.add(&other.build);
         self.send.add(&other.send);
         self.first_byte.add(&other.first_byte);
+        self.first_token.add(&other.first_token);
         self.tokens.add(&other.tokens);
         self.parse.add(&other.parse);
     }
@@ -88,31 +93,34 @@ mod tests {
         }
     }
 
-    fn sums(steps: Steps) -> [u128; 6] {
+    fn sums(steps: Steps) -> [u128; 7] {
         let mut breakdown = Breakdown::default();
         breakdown.record(&request(), &steps);
-        let Breakdown { queue, build, send, first_byte, tokens, parse } = &breakdown;
-        [queue, build, send, first_byte, tokens, parse].map(|it| it.totals().sum / 1_000_000)
+        let Breakdown { queue, build, send, first_byte, first_token, tokens, parse } = &breakdown;
+        [queue, build, send, first_byte, first_token, tokens, parse].map(|it| it.totals().sum / 1_000_000)
     }
 
     #[test]
     fn the_steps_of_a_request_come_to_its_latency() {
         let steps = Steps { build: ms(7), written: Some(ms(135)), head: Some(ms(170)), parse: ms(3) };
         let found = sums(steps);
-        assert_eq!(found, [30, 7, 5, 35, 230, 3]);
-        let [queue, _, send, first_byte, tokens, _] = found;
-        assert_eq!(queue + send + first_byte + tokens, request().latency_scheduled().unwrap().as_millis());
+        assert_eq!(found, [30, 7, 5, 35, 10, 220, 3]);
+        let [queue, _, send, first_byte, first_token, tokens, _] = found;
+        assert_eq!(
+            queue + send + first_byte + first_token + tokens,
+            request().latency_scheduled().unwrap().as_millis()
+        );
     }
 
     #[test]
     fn an_answer_that_begins_before_the_request_has_ended_takes_no_time_to_its_first_byte() {
         let steps = Steps { written: Some(ms(300)), head: Some(ms(170)), ..Steps::default() };
-        assert_eq!(sums(steps), [30, 0, 40, 0, 230, 0]);
+        assert_eq!(sums(steps), [30, 0, 40, 0, 10, 220, 0]);
     }
 
     #[test]
     fn a_request_without_all_its_times_is_in_no_step() {
-        assert_eq!(sums(Steps { written: Some(ms(140)), ..Steps::default() }), [0; 6]);
-        assert_eq!(sums(Steps { head: Some(ms(140)), build: ms(1), ..Steps::default() }), [0; 6]);
+        assert_eq!(sums(Steps { written: Some(ms(140)), ..Steps::default() }), [0; 7]);
+        assert_eq!(sums(Steps { head: Some(ms(140)), build: ms(1), ..Steps::default() }), [0; 7]);
     }
 }

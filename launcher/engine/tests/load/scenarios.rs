@@ -45,7 +45,7 @@ async fn the_steps_of_requests_come_to_their_latencies() {
     let tally = &result.recorder.stages[0];
     let steps = &tally.breakdown;
     let sum = |times: &TimeHistogram| times.totals().sum;
-    let parts = [&steps.queue, &steps.send, &steps.first_byte, &steps.tokens];
+    let parts = [&steps.queue, &steps.send, &steps.first_byte, &steps.first_token, &steps.tokens];
     assert_eq!(parts.into_iter().map(sum).sum::<u128>(), sum(&tally.latency_scheduled));
     for times in parts.into_iter().chain([&steps.build, &steps.parse]) {
         assert_eq!(times.histogram().len(), 30);

@@ -295,7 +295,15 @@ impl Report {
             None => "",
         });
         let met = self.objectives.iter().filter(|it| it.met == "True").count();
-        let objectives = Some(format!("{met} of {} objectives met", self.objectives.len()));
+        let missed = self.objectives.iter().filter(|it| it.met == "False").count();
+        let open = self.objectives.len() - met - missed;
+        let objectives = match (met, missed, open) {
+            // Nothing was met or missed: that is no score.
+            (0, 0, open) => format!("{open} objectives undecided"),
+            (met, _, 0) => format!("{met} of {} objectives met", self.objectives.len()),
+            (met, _, open) => format!("{met} of {} objectives met, {open} undecided", self.objectives.len()),
+        };
+        let objectives = Some(objectives);
         let objectives = objectives.filter(|_| !self.objectives.is_empty());
         let reasons = self.reasons.iter().map(|it| it.reason.clone()).filter(|it| it != "RunSucceeded").collect();
         let remarks = [tests, objectives, Some(listed(reasons)).filter(|it| !it.is_empty())];

@@ -201,6 +201,9 @@ pub struct StageDocument {
     /// A profiler slowed the server down.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub profiled: bool,
+    /// Why its figures do not count although those of other stages do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invalid: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<EndedByDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -235,6 +238,7 @@ impl StageDocument {
             clock: stage.latency_origin.name().to_owned(),
             not_run: stage.not_run.as_ref().map(ToString::to_string),
             profiled,
+            invalid: stage.invalid.iter().map(ToString::to_string).collect(),
             ended_by: stage.ended_by.as_ref().map(EndedByDocument::new),
             asked_requests_per_second: stage.asked_rate,
             achieved_requests_per_second: stage.achieved_rate,

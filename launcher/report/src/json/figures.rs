@@ -175,6 +175,9 @@ pub struct StepsDocument {
     pub build_ms: Statistics,
     pub send_ms: Statistics,
     pub first_byte_ms: Statistics,
+    /// Absent in reports of earlier releases, which have it in `tokensMs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_token_ms: Option<Statistics>,
     pub tokens_ms: Statistics,
     pub parse_ms: Statistics,
 }
@@ -187,6 +190,7 @@ impl StepsDocument {
             build_ms: of(steps.build)?,
             send_ms: of(steps.send)?,
             first_byte_ms: of(steps.first_byte)?,
+            first_token_ms: of(steps.first_token),
             tokens_ms: of(steps.tokens)?,
             parse_ms: of(steps.parse)?,
         })

@@ -260,7 +260,7 @@ fn the_folder_holds_the_runs_and_what_they_come_to() {
     let (run, repeats) = (run(), [repeat(1, 0)]);
     let stored = folder.write(&series(&run, &repeats, None)).unwrap();
     let names: Vec<&str> = stored.artifacts.iter().map(|it| it.name.as_str()).collect();
-    assert_eq!((stored.name.as_str(), names), ("chat-2", vec!["repeats.json", "repeats.md"]));
+    assert_eq!((stored.name.as_str(), names), ("chat-2", vec!["repeats.json", "repeats.md", "junit.xml"]));
     assert_eq!(fs::metadata(stored.path.join("repeats.json")).unwrap().len(), stored.artifacts[0].bytes);
     other.discard();
     folder.discard();

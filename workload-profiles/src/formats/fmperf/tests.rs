@@ -282,3 +282,20 @@ proptest! {
         hostile::check(Harness::Fmperf, hostile::cut(LONG, share));
     }
 }
+
+#[test]
+fn a_name_without_a_value_matters_only_where_the_value_does() {
+    // The head of llm-d-benchmark's profiles.
+    let head = "model_name: REPLACE_ENV_LLMDBENCH_DEPLOY_CURRENT_MODEL\nimage: REPLACE_ENV_LLMDBENCH_HARNESS_CONTAINER_IMAGE\n\
+                service_account: REPLACE_ENV_LLMDBENCH_HARNESS_SERVICE_ACCOUNT\npvc_name: REPLACE_ENV_LLMDBENCH_HARNESS_PVC_NAME\n";
+    let run = ResolvedRun { harness: Harness::Fmperf, ..run("m") };
+    let prepared = |text: &str| {
+        prepare(&run, text, &with("m", &[]).unwrap(), &BTreeMap::new())
+            .map(|it| it.workload.model)
+            .map_err(|it| it.to_string())
+    };
+    let text = LONG.replace("model_name: m\n", head);
+    assert_eq!(prepared(&text), Ok(Some("m".to_owned())));
+    let error = prepared(&text.replace("num_users: 3", "num_users: REPLACE_ENV_USERS")).unwrap_err();
+    assert!(error.starts_with("num_users: holds REPLACE_ENV_USERS, which has no value; "), "{error}");
+}

@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// The sections of a profile.
-const SECTIONS: [&str; 10] =
+pub(super) const SECTIONS: [&str; 10] =
     ["api", "circuit_breakers", "data", "load", "metrics", "observability", "report", "server", "storage", "tokenizer"];
 
 /// Reads a profile. `None` goes with at least one problem in the findings.

@@ -28,7 +28,11 @@ pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
 
 /// The name of a stage, with a mark where a profiler touches its figures.
 fn name(stage: &StageDocument) -> String {
-    if stage.profiled { format!("{} (profiled)", stage.name) } else { stage.name.clone() }
+    match (stage.profiled, stage.invalid.is_empty()) {
+        (true, _) => format!("{} (profiled)", stage.name),
+        (false, false) => format!("{} (not valid)", stage.name),
+        (false, true) => stage.name.clone(),
+    }
 }
 
 fn row(stage: &StageDocument, has_goals: bool) -> Vec<String> {
