@@ -111,6 +111,17 @@ pub fn parse(run: &ResolvedRun, text: &str) -> Result<(Workload, Vec<Notice>), P
     parse_with(run.harness, Target::from_run(run), text, |workload, findings| with_target(workload, run, findings))
 }
 
+/// The base URL of the server that a profile itself names, such as the `--base-url` of a command line: without `/v1` at its end. `None` if it
+/// names none, or cannot be read.
+pub fn named_url(harness: Harness, text: &str) -> Option<String> {
+    let (profile, _) = read_text(text).ok()?;
+    let findings = Findings::default();
+    formats::parse(harness, &profile, Target::default(), &findings);
+    let url = findings.named_url()?;
+    let is_url = url.starts_with("http://") || url.starts_with("https://");
+    is_url.then(|| url.trim_end_matches('/').trim_end_matches("/v1").to_owned())
+}
+
 /// Reads a profile by itself, without a run.
 #[cfg(test)]
 fn parse_text(harness: Harness, target: Target, text: &str) -> Result<(Workload, Vec<Notice>), ProfileError> {

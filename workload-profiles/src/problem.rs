@@ -79,6 +79,8 @@ impl fmt::Display for Notice {
 pub(crate) struct Findings {
     problems: RefCell<Vec<Found>>,
     notices: RefCell<Vec<Notice>>,
+    /// The URL of the server that the profile itself names.
+    named_url: RefCell<Option<String>>,
     /// Paths of values that have no effect.
     unused: RefCell<Vec<String>>,
     /// What the format's own tool does with an unknown key, where it is only worth a notice.
@@ -93,6 +95,16 @@ struct Found {
 }
 
 impl Findings {
+    /// Notes the URL of the server that the profile names.
+    pub fn names_url(&self, url: &str) {
+        *self.named_url.borrow_mut() = Some(url.to_owned());
+    }
+
+    /// The URL of the server that the profile names.
+    pub fn named_url(&self) -> Option<String> {
+        self.named_url.borrow().clone()
+    }
+
     /// Notes that a value has no effect, whatever it is.
     pub fn unused(&self, path: String) {
         self.unused.borrow_mut().push(path);

@@ -128,7 +128,7 @@ impl Log {
         }
         let shown = String::from_utf8_lossy(&line).chars().take(LAST_LINE_CHARS).collect::<String>();
         let shown = crds::wording::one_line(shown.trim_end());
-        if !shown.trim().is_empty() {
+        if !shown.trim().is_empty() && !is_access_line(&shown) {
             // Of a bar of progress the last state stays.
             if self.last.len() == LAST_LINES {
                 self.last.pop_front();
@@ -225,6 +225,17 @@ pub(crate) fn read(mut pipe: impl Read, mut take: impl FnMut(&[u8])) {
     }
 }
 
+/// Whether a line tells of a request that a server has answered, as uvicorn writes it: `"POST /v1/completions HTTP/1.1" 500 Internal Server
+/// Error`. Such lines follow the cause of a death and push it out of the last words.
+fn is_access_line(line: &str) -> bool {
+    let Some((before, after)) = line.split_once(" HTTP/1.") else { return false };
+    let is_request = before.rsplit_once('"').is_some_and(|(_, request)| {
+        let (method, path) = request.split_once(' ').unwrap_or_default();
+        method.len() >= 3 && method.bytes().all(|it| it.is_ascii_uppercase()) && path.starts_with('/')
+    });
+    is_request && after.get(1..3) == Some("\" ")
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -239,6 +250,18 @@ mod tests {
         let words = log.last_words();
         let end = log.close();
         (fs::read(path).unwrap(), end, words)
+    }
+
+    #[test]
+    fn the_last_words_have_no_lines_about_requests() {
+        let mut text = b"EngineDeadError: EngineCore encountered an issue\n".to_vec();
+        for _ in 0..50 {
+            text.extend(b"INFO:     127.0.0.1:4 - \"POST /v1/completions HTTP/1.1\" 500 Internal Server Error\n");
+        }
+        let (written, _, words) = log([text.clone()]);
+        assert_eq!(written, text);
+        assert_eq!(words, ["EngineDeadError: EngineCore encountered an issue"]);
+        assert!(!is_access_line("a request for /v1 over HTTP/1.1 was refused"));
     }
 
     #[test]

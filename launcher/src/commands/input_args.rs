@@ -75,7 +75,7 @@ impl InputArgs {
         match (&self.url, self.simulator) {
             (Some(url), _) => Some(RunSource::Url { url: url.clone(), model }),
             (None, Some(preset)) => Some(RunSource::Simulator { preset: preset.into(), model }),
-            (None, None) => (self.profile.is_some() || self.harness.is_some()).then_some(RunSource::NoTarget),
+            (None, None) => (self.profile.is_some() || self.harness.is_some()).then_some(RunSource::NoTarget { model }),
         }
     }
 

@@ -1,8 +1,15 @@
 //! [I/O] `benchwright plan`: prints what the LoadGen tests of a run will issue.
 
+use std::path::Path;
+
 use clap::Args;
-use engine::data_set;
-use launcher::{console, input, remote_files};
+use launcher::{
+    console,
+    input::{
+        self,
+        files_here::{self, FilesHere},
+    },
+};
 use loadgen::plan;
 
 use super::input_args::InputArgs;
@@ -42,13 +49,13 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<()> {
     if let Some(message) = plan.past(input.run.run_deadline.0) {
         console::say(format_args!("note: {}: {message}", plan::DEADLINE));
     }
-    let remote = remote_files::not_read(input.workload.clone());
-    remote.iter().for_each(|note| console::say(format_args!("note: {note}")));
-    // The data set may exist only on the machine that will run the test.
-    if remote.is_empty()
-        && let Err(error) = data_set::read(&input.workload, input.run.seed)
-    {
-        console::say(format_args!("note: {error}"));
+    // The data set may exist only on the machine that will run the test. One that is here is read as the test would.
+    match files_here::read(&input.workload, Path::new(""), input.run.seed) {
+        FilesHere::Read => {}
+        FilesHere::NotHere(files) => {
+            console::say(format_args!("note: files are not read here, and not checked: {}", files.join(", ")));
+        }
+        FilesHere::Wrong(error) => return Err(error.into()),
     }
     Ok(console::print_with(|out| match args.json {
         true => {

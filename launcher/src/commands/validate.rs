@@ -11,8 +11,11 @@ use policy::Policy;
 #[derive(Args)]
 pub(crate) struct ValidateArgs {
     /// Files of objects, as for kubectl apply, with any number of documents; - is standard input, such as the output of kustomize
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "more_files", value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// The same, as for `run` and kubectl
+    #[arg(short = 'f', long = "file", value_name = "FILE", id = "more_files")]
+    more_files: Vec<PathBuf>,
     /// Refuse a profile with a key that would be ignored or changed
     #[arg(long)]
     strict: bool,
@@ -46,7 +49,7 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<u8> {
         policy: args.policy.as_deref().map(policy).transpose()?.unwrap_or_default(),
         own_image: args.launcher_image.clone().unwrap_or_default(),
     };
-    let checked = input::check_files(&args.files, &rules);
+    let checked = input::check_files(&[&args.files[..], &args.more_files].concat(), &rules);
     anyhow::ensure!(
         !checked.is_empty(),
         "none of the files has a BenchmarkRun or a BenchmarkSchedule; give the files that kubectl would apply"

@@ -20,8 +20,13 @@ pub enum InputError {
     NotGiven { folder: PathBuf },
     #[error("nothing to run is given; give a BenchmarkRun with -f FILE, or a target with --url URL or --simulator")]
     NoRun,
-    #[error("a profile is given without a target; add --url URL or --simulator, or give a BenchmarkRun with -f FILE")]
+    #[error(
+        "a profile is given without a target, and names none itself; add --url URL or --simulator, or give a BenchmarkRun with -f FILE"
+    )]
     NoTarget,
+    /// A file of the profile cannot be used.
+    #[error("{path}: {message}", path = path.display())]
+    Files { path: PathBuf, message: String },
     /// The format of a profile file is not known.
     #[error("the profile {path} {reason}", path = path.display())]
     UnknownHarness {

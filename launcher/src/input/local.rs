@@ -33,7 +33,11 @@ pub fn from_source(source: &RunSource, options: &LocalOptions) -> Result<Input, 
         RunSource::Url { url, .. } if !url.contains(":/") => return Err(InputError::Url { found: url.clone() }),
         RunSource::Url { url, model } => (json!({"url": url}), model),
         RunSource::Simulator { preset, model } => (json!({"simulator": {"preset": preset}}), model),
-        RunSource::NoTarget => return Err(InputError::NoTarget),
+        // A command line of another tool holds its target.
+        RunSource::NoTarget { model } => match url_of_profile(options)? {
+            Some(url) => (json!({"url": url}), model),
+            None => return Err(InputError::NoTarget),
+        },
     };
     let mut target = target;
     if let Some(model) = model {
@@ -52,6 +56,14 @@ pub fn from_source(source: &RunSource, options: &LocalOptions) -> Result<Input, 
         file.set_by_flag(field.to_owned(), flag);
     }
     from_run_file(path, file, options)
+}
+
+/// The URL of the server that the profile names, such as the `--base-url` of a command line.
+fn url_of_profile(options: &LocalOptions) -> Result<Option<String>, InputError> {
+    let Some(name) = &options.profile else { return Ok(None) };
+    let Some(profile) = ProfileFile::find(name, options.harness)? else { return Ok(None) };
+    let harness = options.harness.or(profile.harness);
+    Ok(harness.and_then(|it| workload_profiles::named_url(it, &profile.text)))
 }
 
 /// Reads a BenchmarkRun file, resolves its spec, and renders and parses its profile.

@@ -1,6 +1,7 @@
 //! What to run: `run.yaml` and `profile.yaml` as the operator wrote them, or a BenchmarkRun file where there is no cluster.
 
 mod error;
+pub mod files_here;
 mod local;
 mod mounted;
 mod overrides;
@@ -81,8 +82,11 @@ pub enum RunSource {
         /// The model; `None`: the simulator's.
         model: Option<String>,
     },
-    /// A profile without a target, which is an error.
-    NoTarget,
+    /// A profile without a target, which is an error unless the profile names one.
+    NoTarget {
+        /// The model; `None`: the one that the profile names, or that the server serves.
+        model: Option<String>,
+    },
 }
 
 /// The arguments of a command line that change a run.

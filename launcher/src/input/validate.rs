@@ -18,7 +18,9 @@ use serde_json::Value;
 use workload_profiles::{Notice, Prepared, ProfileError, Workload};
 
 use super::{
-    InputError, read,
+    InputError,
+    files_here::{self, FilesHere},
+    read,
     run_file::{DEFAULT_NAMESPACE, RunFile},
 };
 
@@ -207,7 +209,19 @@ impl Objects {
             return Err(InputError::Strict { source_name: resolved.profile_source.clone(), notices });
         }
         notices.extend(prepared.notices);
-        denied(Some(&prepared.workload))
+        denied(Some(&prepared.workload))?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        match files_here::read(&prepared.workload, folder, resolved.seed) {
+            FilesHere::Read => Ok(()),
+            FilesHere::NotHere(files) => {
+                let message = format!("names files that are not read here: {}", files.join(", "));
+                notices.push(Notice { path: "spec.profile".into(), message });
+                Ok(())
+            }
+            FilesHere::Wrong(error) => {
+                Err(InputError::Files { path: file.to_owned(), message: format!("{:#}", anyhow::Error::new(error)) })
+            }
+        }
     }
 
     fn check_files_of_profile(

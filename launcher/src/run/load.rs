@@ -91,7 +91,14 @@ impl<'a> Setup<'a, '_> {
         let called = replicas.as_ref().and_then(|it| it.called(&process.resolver));
         let AllReady { first: mut ready, others, at } = match called {
             Some(called) => ready::wait_each(input, secrets, &called, stop)?,
-            None => ready::wait(input, secrets, &base_urls, &process.resolver, stop)?,
+            None => ready::wait(
+                input,
+                secrets,
+                &base_urls,
+                &process.resolver,
+                stop,
+                process.servers.log_folder().as_deref(),
+            )?,
         };
         process.servers.ready(&at, stop)?;
         let servers = iter::once(&ready.target).chain(&others).cloned().collect();
@@ -184,7 +191,15 @@ impl<'a> Setup<'a, '_> {
         let Sources { files, secrets, .. } = process.sources(input, options)?;
         let traces = profiler::folder(input, self.store.path())?;
         let (base_urls, _simulator) = self.start_target(traces)?;
-        let ready = ready::wait(input, secrets, &base_urls, &process.resolver, &process.stop)?.first;
+        let ready = ready::wait(
+            input,
+            secrets,
+            &base_urls,
+            &process.resolver,
+            &process.stop,
+            process.servers.log_folder().as_deref(),
+        )?
+        .first;
         profiler::check(input, &ready)?;
         // LoadGen tests may search their rate first, and are planned with it.
         let planned = match &input.workload.loadgen {

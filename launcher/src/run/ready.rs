@@ -1,12 +1,19 @@
 //! [I/O] Waits until the target can be measured, and finds out which model it serves.
 
 use files::user_file;
-use std::{net::SocketAddr, path::Path, pin::pin, time::Duration};
+use std::{
+    io::{Read as _, Seek as _, SeekFrom},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    pin::pin,
+    time::Duration,
+};
 
 use crds::{
     benchmark_run::ReadinessProbe,
     resolve::{Endpoint, ResolvedRun},
     units::Span,
+    wording::one_line,
 };
 use futures::future::try_join_all;
 use jiff::Timestamp;
@@ -103,19 +110,25 @@ pub(crate) struct Called {
     pub(crate) resolver: Resolver,
     /// Which of the addresses of the URL's name it has, where others have the same name; for messages.
     pub(crate) address: Option<SocketAddr>,
+    /// The file to which its log is written, if the launcher started it.
+    pub(crate) log: Option<PathBuf>,
 }
 
 /// Attempts to reach the target until it is ready or the timeout ends. An error that waiting cannot solve fails at once. Several
-/// URLs are those of replicas, which are waited for together.
+/// URLs are those of replicas, which are waited for together. `logs`: the folder of the logs of a managed server.
 pub(crate) fn wait(
     input: &Input,
     secrets: &Secrets,
     base_urls: &[String],
     resolver: &Resolver,
     stop: &Stop,
+    logs: Option<&Path>,
 ) -> Result<AllReady, Failure> {
-    let called: Vec<Called> =
-        base_urls.iter().map(|url| Called { url: url.clone(), resolver: resolver.clone(), address: None }).collect();
+    let called = |(index, url): (usize, &String)| {
+        let log = logs.map(|it| it.join(format!("{index}.log")));
+        Called { url: url.clone(), resolver: resolver.clone(), address: None, log }
+    };
+    let called: Vec<Called> = base_urls.iter().enumerate().map(called).collect();
     wait_each(input, secrets, &called, stop)
 }
 
@@ -158,7 +171,7 @@ fn target(input: &Input, secrets: &Secrets, base_url: &str, resolver: &Resolver)
 
 /// Does the same as [`wait`] for one URL on the runtime of the caller.
 pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, called: &Called) -> Result<Ready, Failure> {
-    let Called { url, resolver, address } = called;
+    let Called { url, resolver, address, log } = called;
     let target = target(input, secrets, url, resolver)?;
     egress::check_metrics(input.run.metrics.as_deref().unwrap_or_default(), resolver).await?;
     let limit = input.run.readiness_timeout;
@@ -172,8 +185,16 @@ pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, called: &Calle
         ReadinessProbe::Generate => "a completion of one token",
         ReadinessProbe::Models => "GET /v1/models",
     };
-    let mut waiting =
-        Waiting { url, limit, probe, next: TELL_EVERY, has_told: false, why: None, why_without_words: None };
+    let mut waiting = Waiting {
+        url,
+        limit,
+        probe,
+        log: log.clone(),
+        next: TELL_EVERY,
+        has_told: false,
+        why: None,
+        why_without_words: None,
+    };
     loop {
         let begun = clock.now();
         let attempted = {
@@ -222,6 +243,8 @@ struct Waiting {
     limit: Span,
     /// What is asked for.
     probe: &'static str,
+    /// The log of the server, of which each line of the wait shows the last line.
+    log: Option<PathBuf>,
     /// The time of the next line, counted from the first attempt.
     next: Duration,
     /// Whether a line was written.
@@ -247,9 +270,10 @@ impl Waiting {
         let Waiting { url, limit, .. } = self;
         let why = self.why.as_deref().unwrap_or(NO_ANSWER);
         let left = limit.0.saturating_sub(now).as_secs();
+        let said = self.log.as_deref().and_then(last_line).map(|it| format!("; its log: {it}")).unwrap_or_default();
         match std::mem::replace(&mut self.has_told, true) {
-            false => format!("waiting up to {limit} for {url}: {why}"),
-            true => format!("waiting for {url}, {left}s of {limit} left: {why}"),
+            false => format!("waiting up to {limit} for {url}: {why}{said}"),
+            true => format!("waiting for {url}, {left}s of {limit} left: {why}{said}"),
         }
     }
 
@@ -259,6 +283,22 @@ impl Waiting {
         format!("{url} was not ready within {limit}: {why}; check the server, or raise target.readiness.timeoutSeconds")
     }
 }
+
+/// The last line of a log that is not empty, cut to the width of a line. The log holds no secrets.
+fn last_line(path: &Path) -> Option<String> {
+    let mut file = user_file::open_regular(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LOG_END))).ok()?;
+    let mut end = Vec::new();
+    file.take(LOG_END).read_to_end(&mut end).ok()?;
+    let text = String::from_utf8_lossy(&end);
+    let last = text.split(['\n', '\r']).rev().map(str::trim).find(|it| !it.is_empty())?;
+    Some(one_line(&last.chars().take(LOG_CHARS).collect::<String>()))
+}
+
+/// How much of the end of a log is read, in bytes, and how much of its last line is shown, in letters.
+const LOG_END: u64 = 4 << 10;
+const LOG_CHARS: usize = 160;
 
 const NO_ANSWER: &str = "it has not answered yet";
 
@@ -347,6 +387,8 @@ fn choose(wanted: Option<&str>, served: &[ServedModel]) -> Result<String, Attemp
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -356,6 +398,7 @@ mod tests {
             url: named("http://h:1", None),
             limit,
             probe: "GET /v1/models",
+            log: None,
             next: TELL_EVERY,
             has_told: false,
             why: Some("refused".into()),
@@ -370,6 +413,12 @@ mod tests {
         check(3, "waiting up to 60s for http://h:1: refused");
         check(10, "waiting for http://h:1, 50s of 60s left: refused");
         check(61, "waiting for http://h:1, 0s of 60s left: refused");
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("0.log");
+        fs::write(&log, "INFO loading weights\n50 %\r60 %\n\n").unwrap();
+        waiting.log = Some(log);
+        assert!(waiting.line(TELL_EVERY).ends_with("refused; its log: 60 %"));
+        waiting.log = Some(folder.path().join("none"));
         waiting.why = None;
         assert!(waiting.line(TELL_EVERY).ends_with(NO_ANSWER));
         assert!(waiting.given_up(None).contains("within 60s: it has not answered yet; check the server"));

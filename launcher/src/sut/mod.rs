@@ -142,7 +142,7 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, ExitCode)> {
     let input = Input { workload: resolved.map_err(|error| (error.to_string(), ExitCode::Configuration))?, ..input };
     let rows = SampleAnswerer::rows(&input).map_err(own)?;
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref(), None).map_err(of_run)?;
-    let called = Called { url: base_url, resolver: Resolver::default(), address: None };
+    let called = Called { url: base_url, resolver: Resolver::default(), address: None, log: None };
     let ready = runtime.block_on(async {
         tokio::select! {
             ready = ready::until_ready(&input, &secrets, &called) => ready.map_err(of_run),

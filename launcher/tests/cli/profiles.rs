@@ -43,7 +43,10 @@ fn the_text_of_a_file_shows_its_harness() {
 fn what_is_missing_is_named() {
     let folder = Folder::new();
     for (arguments, message) in [
-        (&["run", "-w", "sanity_random"][..], "a profile is given without a target; add --url URL or --simulator"),
+        (
+            &["run", "-w", "sanity_random"][..],
+            "a profile is given without a target, and names none itself; add --url URL or --simulator",
+        ),
         (&["render"], "nothing to run is given; give a BenchmarkRun with -f FILE"),
         (&["render", "--simulator", "-w", "sanity_randon"], "did you mean sanity_random?"),
         (&["render", "--simulator", "-w", "./none.yaml"], "cannot read ./none.yaml"),
@@ -80,6 +83,32 @@ fn a_script_is_a_profile_and_its_options_can_be_overridden() {
         .assert()
         .success();
     shown.stdout("vllm bench serve --request-rate 20 --num-prompts 8 --seed 3\n");
+}
+
+#[test]
+fn the_command_line_of_a_colleague_holds_its_target() {
+    let server = Sim::start(&["--preset", "instant"]);
+    let folder = Folder::new();
+    let port = server.url.rsplit(':').next().unwrap().to_owned();
+    let vllm = "vllm bench serve --model sim-instant --num-prompts 4 --dataset-name random --random-input-len 8";
+    for (number, line) in [
+        format!("{vllm} --base-url {}", server.url),
+        format!("{vllm} --host 127.0.0.1 --port {port}"),
+        format!("guidellm benchmark --target {}/v1 --profile synchronous --max-requests 4 --data prompt_tokens=8,output_tokens=4", server.url),
+    ]
+    .iter()
+    .enumerate()
+    {
+        folder.write("load.sh", &format!("{line}\n"));
+        let results = format!("results-{number}");
+        folder.benchwright(&["run", "-w", "load.sh", "--results", &results]).assert().success();
+        let report = std::fs::read_to_string(folder.path(&results).join("latest/report.json")).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["figures"]["succeeded"], 4, "{line}");
+    }
+    folder.write("load.sh", &format!("{vllm}\n"));
+    let refused = folder.benchwright(&["run", "-w", "load.sh"]).assert().code(10);
+    refused.stderr(predicate::str::contains("names none itself; add --url URL"));
 }
 
 #[test]

@@ -23,6 +23,7 @@ fn every_run_of_every_document_is_told_apart() {
     told.stderr(stderr.and(predicate::str::contains("spec.target.url")).and(predicate::str::contains("spec.seed")));
     folder.write("good.yaml", &good);
     folder.benchwright(&["validate", "good.yaml"]).assert().success();
+    folder.benchwright(&["validate", "-f", "good.yaml"]).assert().success();
     folder.benchwright(&["validate", "-"]).write_stdin(good).assert().success().stdout("stdin: good: can be run\n");
     folder.write("service.yaml", service);
     let none = "none of the files has a BenchmarkRun";
@@ -234,4 +235,21 @@ fn a_policy_that_cannot_be_used_says_all_that_is_wrong() {
     }
     let missing = folder.benchwright(&["validate", "run.yaml", "--policy", "none.yaml"]).assert().code(10);
     missing.stderr(predicate::str::contains("--policy: cannot read none.yaml"));
+}
+
+#[test]
+fn a_data_set_that_is_here_is_read_and_its_faults_are_refused() {
+    let folder = Folder::new();
+    let profile = "{requests: {dataSet: {file: rows.json, row: {prompt: input}, output: 12}}, stages: [{load: {closed: {concurrency: 1, count: 1}}}]}";
+    let run = simulated(profile).replace("spec:\n", "spec:\n  harness: benchwright\n");
+    folder.write("run.yaml", &run);
+    let absent = folder.benchwright(&["validate", "run.yaml"]).assert().success();
+    absent.stderr(
+        predicate::str::contains("names files that are not read here: ").and(predicate::str::contains("rows.json")),
+    );
+    folder.write("rows.json", r#"[{"question": "a", "output": "b"}]"#);
+    let wrong = folder.benchwright(&["validate", "run.yaml"]).assert().code(10);
+    wrong.stderr(predicate::str::contains("rows.json").and(predicate::str::contains("input")));
+    folder.write("rows.json", r#"[{"input": "a", "output": "b"}]"#);
+    folder.benchwright(&["validate", "run.yaml"]).assert().success().stdout(predicate::str::contains("can be run"));
 }

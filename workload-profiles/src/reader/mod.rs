@@ -24,7 +24,7 @@ pub(crate) struct Section<'a> {
     looked_up: RefCell<BTreeSet<&'static str>>,
     /// The keys at the root of the profile, to tell where a misplaced key belongs.
     root_keys: &'static [&'static str],
-    findings: &'a Findings,
+    pub findings: &'a Findings,
 }
 
 impl<'a> Section<'a> {

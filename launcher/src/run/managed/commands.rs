@@ -72,14 +72,16 @@ fn started(input: &Input, server: &ManagedServer, stop: &Stop) -> Result<Managed
     let secrets = ready::Secrets::read(&input.run)?;
     let mut managed = Managed::of_run(server, &input.run, &Extras::default(), stop)?;
     let logs = managed.log_folder.display().to_string();
-    let all = ready::wait(input, &secrets, &managed.urls(), &resolver, stop).map_err(|failure| {
-        let failure = match managed.death.get() {
-            Some(exited) => Failure::target(exited.message()),
-            None if failure.exit == ExitCode::Cancelled => Failure::cancelled_in_start(),
-            None => failure,
-        };
-        failure.followed_by(&format!("\nthe log of the server is in {logs}"))
-    })?;
+    let all = ready::wait(input, &secrets, &managed.urls(), &resolver, stop, Some(&managed.log_folder)).map_err(
+        |failure| {
+            let failure = match managed.death.get() {
+                Some(exited) => Failure::target(exited.message()),
+                None if failure.exit == ExitCode::Cancelled => Failure::cancelled_in_start(),
+                None => failure,
+            };
+            failure.followed_by(&format!("\nthe log of the server is in {logs}"))
+        },
+    )?;
     managed.ready(&all.at, stop)?;
     Ok(managed)
 }

@@ -82,6 +82,11 @@ impl Servers {
         }
     }
 
+    /// The folder of the logs of its replicas on this machine, each with its number as its name.
+    pub(super) fn log_folder(&self) -> Option<PathBuf> {
+        self.0.borrow().as_ref().map(|it| it.log_folder.clone())
+    }
+
     /// The death of a replica that nobody asked for.
     pub(super) fn death(&self) -> Option<Exited> {
         self.0.borrow().as_ref()?.death.get()

@@ -75,6 +75,7 @@ impl Replicas {
             url: self.asked.url.clone(),
             resolver: resolver.clone().with_lookup(always(*address)),
             address: Some(*address),
+            log: None,
         };
         self.addresses.as_ref().ok().map(|all| all.iter().map(one).collect())
     }

@@ -26,6 +26,9 @@ pub(in crate::formats) fn note_model(section: &Section, key: &str, model: &str, 
 /// Adds a notice where the run has another target than `url`. A slash at the end makes no difference, and an empty URL is none.
 pub(in crate::formats) fn note_url(section: &Section, key: &str, url: &str, target: Target) {
     let url = url.trim_end_matches('/');
+    if !url.is_empty() {
+        section.findings.names_url(url);
+    }
     if let Some(target) = target.url.filter(|it| !url.is_empty() && it.trim_end_matches('/') != url) {
         section.notice(key, format!("is {url}, but requests are sent to the target of the run, {target}"));
     }

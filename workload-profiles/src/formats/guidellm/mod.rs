@@ -47,6 +47,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     }
     // The original refuses other unknown keys, such as those of the backend.
     nested.refuse_unknown_keys(|path| !path.starts_with("spec.data["));
+    nested.named_url().iter().for_each(|it| findings.names_url(it));
     match nested.into_result() {
         Ok(notices) => {
             notices.into_iter().for_each(|it| findings.notice(scenario.name(&it.path), it.message));

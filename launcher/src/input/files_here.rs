@@ -1,0 +1,41 @@
+//! [I/O] Reads the files of a profile as a run would, as far as they are on this machine.
+
+use std::path::{Path, PathBuf};
+
+use crds::units::Seed;
+use engine::issue::{Files, LoadError};
+use workload_profiles::{Workload, workload::FileSource};
+
+/// What became of the files of a profile.
+pub enum FilesHere {
+    /// All were read, or there are none.
+    Read,
+    /// Some are not on this machine, or have to be downloaded: none was read.
+    NotHere(Vec<String>),
+    /// One cannot be used.
+    Wrong(LoadError),
+}
+
+/// Reads the files. `folder`: from which relative paths count.
+pub fn read(workload: &Workload, folder: &Path, seed: Seed) -> FilesHere {
+    let mut workload = workload.clone();
+    super::resolve_paths(&mut workload, folder);
+    let downloads: Vec<String> = workload
+        .sources_mut()
+        .into_iter()
+        .filter_map(|(_, it)| match it {
+            FileSource::Url(url) => Some(url.shown()),
+            FileSource::Path(_) => None,
+        })
+        .collect();
+    let missing = |it: &&mut PathBuf| !it.exists();
+    let missing = workload.files_mut().filter(missing).map(|it| it.display().to_string());
+    let not_here: Vec<String> = downloads.into_iter().chain(missing).collect();
+    if !not_here.is_empty() {
+        return FilesHere::NotHere(not_here);
+    }
+    match Files::read(&workload, seed) {
+        Ok(_) => FilesHere::Read,
+        Err(error) => FilesHere::Wrong(error),
+    }
+}
