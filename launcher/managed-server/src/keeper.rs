@@ -1,6 +1,7 @@
 //! [I/O] The keeper: the process that is the parent of a server's replicas.
 
 use std::{
+    collections::BTreeSet,
     fs, io,
     io::{BufRead as _, Read as _, Write as _},
     os::unix::process::CommandExt as _,
@@ -23,7 +24,7 @@ use crate::{
     log::{self, Log, Stream},
     order::{Ended, Event, Exit, Exited, LogEnd, Order, ReplicaEnd, ReplicaOrder, Request, Started},
     ports,
-    processes::{OutOfMemory, Process},
+    processes::{self, OutOfMemory, Process},
     shared_memory, state,
     sweep::{self, Swept},
 };
@@ -35,6 +36,9 @@ const LOG_ENDS: Duration = Duration::from_secs(1);
 /// How long the file of a server says how a replica ended, before the others are ended and it is removed: a run that uses the server looks
 /// into it.
 const EXIT_IS_READ: Duration = Duration::from_secs(2);
+/// When the shared memory of the processes is first looked at, and how often after that: an engine has its own for as long as it runs.
+const FIRST_LOOK_AT_MEMORY: Duration = Duration::from_secs(1);
+const LOOK_AT_MEMORY_EVERY: Duration = Duration::from_secs(5);
 /// How long a port may stay in use after the processes have ended.
 const PORT_ENDS: Duration = Duration::from_secs(2);
 
@@ -80,8 +84,15 @@ async fn kept() -> io::Result<()> {
         }
     };
     say(&Event::Started(server.state.replicas.clone()));
+    let clock = clock::Clock::start();
+    let sleeper = clock.sleeper();
+    let mut next_look = FIRST_LOOK_AT_MEMORY;
     loop {
         tokio::select! {
+            () = sleeper.until(next_look) => {
+                server.look_at_memory();
+                next_look = clock.now() + LOOK_AT_MEMORY_EVERY;
+            }
             _ = child_ended.recv() => {
                 server.tell_exits().await;
                 // The rest of it serves no run any more, and holds its devices.
@@ -143,6 +154,8 @@ struct Running {
     replicas: Vec<Replica>,
     memory: OutOfMemory,
     shared_memory: shared_memory::Before,
+    /// Files of shared memory that its processes had while it ran.
+    used_memory: BTreeSet<PathBuf>,
 }
 
 /// A replica that cannot be started, and those that were started before it.
@@ -160,6 +173,7 @@ impl Running {
             replicas: Vec::new(),
             memory: OutOfMemory::read(),
             shared_memory: shared_memory::Before::read(),
+            used_memory: BTreeSet::new(),
             order,
         };
         // Without its file a server that outlives its keeper would not be found.
@@ -214,6 +228,13 @@ impl Running {
             format!("no thread for its log: {error}")
         })?;
         Ok((Started { pid, at, port: *port, log: path }, replica))
+    }
+
+    /// Notes the files of shared memory that its processes have now. One that is killed later has none.
+    fn look_at_memory(&mut self) {
+        let groups: Vec<i32> = self.replicas.iter().map(|it| it.pid).collect();
+        let keeper = i32::try_from(std::process::id()).ok();
+        self.used_memory.extend(shared_memory::used_by(&processes::members(&self.order.name, &groups, keeper)));
     }
 
     fn write_state(&self) {
@@ -292,7 +313,8 @@ impl Running {
             let log: LogEnd = replica.log().close();
             replicas.push(ReplicaEnd { pid: replica.pid, exit, at, log });
         }
-        let deleted_shared_memory = self.shared_memory.clean(&used);
+        self.used_memory.extend(used);
+        let deleted_shared_memory = self.shared_memory.clean(&self.used_memory);
         let ended = Ended { replicas, leftovers: Leftovers { killed, left_behind, deleted_shared_memory, remains } };
         if self.state.lasting {
             let _ = self.state.leave_end(&self.order.state_folder, &ended);

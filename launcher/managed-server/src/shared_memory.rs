@@ -1,20 +1,14 @@
 //! [I/O] Files of POSIX shared memory and semaphores that a server leaves behind.
 //!
-//! Such a file belongs to a server if one of its processes had it open or mapped, or if it appeared while the server ran under a name that
-//! engines and Python's multiprocessing give. It goes only if no living process uses it.
+//! Such a file belongs to a server if one of its processes was seen to have it open or mapped: the keeper looks while the server runs, because a
+//! process that was killed has nothing any more. A name proves nothing, because other programs of the same user give the same ones. A file goes
+//! only if it appeared while the server ran and no living process uses it.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    os::unix::fs::MetadataExt as _,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _, path::PathBuf};
 
 use crate::processes::Process;
 
 const FOLDER: &str = "/dev/shm";
-/// What the names of such files begin with: Python's shared memory and semaphores, PyTorch, NCCL, the engines themselves.
-const NAMES: [&str; 9] = ["psm_", "sem.mp-", "sem.loky-", "torch_", "nccl-", "vllm", "sglang", "cuda.shm.", "__KMP_"];
 
 /// The files before a server was started.
 #[derive(Clone, Debug, Default)]
@@ -32,15 +26,10 @@ impl Before {
 
     /// Deletes what a server has left, and returns the names. `used`: the files that its processes had.
     pub(crate) fn clean(&self, used: &BTreeSet<PathBuf>) -> Vec<String> {
-        let new: Vec<PathBuf> = files().filter(|it| !self.0.contains(it)).map(|(path, _)| path).collect();
-        let known = |path: &Path| {
-            let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
-            NAMES.iter().any(|it| name.starts_with(it))
-        };
         let own = rustix::process::getuid().as_raw();
-        let candidates: Vec<PathBuf> = new
-            .into_iter()
-            .filter(|it| used.contains(it) || known(it))
+        let candidates: Vec<PathBuf> = files()
+            .filter(|it| !self.0.contains(it) && used.contains(&it.0))
+            .map(|(path, _)| path)
             .filter(|it| fs::metadata(it).is_ok_and(|it| it.uid() == own))
             .collect();
         if candidates.is_empty() {
@@ -80,32 +69,35 @@ fn used_by_one(pid: i32) -> BTreeSet<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
-    fn only_what_is_new_of_a_known_name_or_was_used_and_is_unused_goes() {
+    fn only_what_is_new_and_was_used_and_is_unused_goes() {
         if !Path::new(FOLDER).is_dir() {
             return;
         }
         let own = std::process::id();
         let path = |name: &str| PathBuf::from(format!("{FOLDER}/{name}-benchwright-test-{own}"));
-        let (old, known, strange, used) = (path("psm_old"), path("psm_new"), path("strange"), path("used"));
+        let (old, held, foreign, used) = (path("psm_old"), path("sem.mp-held"), path("sem.mp-foreign"), path("used"));
         fs::write(&old, "").unwrap();
         let before = Before::read();
-        for it in [&known, &strange, &used] {
+        for it in [&held, &foreign, &used] {
             fs::write(it, "").unwrap();
         }
-        let open = fs::File::open(&known).unwrap();
-        let of_server = BTreeSet::from([used.clone(), old.clone()]);
+        let open = fs::File::open(&held).unwrap();
+        let of_server = BTreeSet::from([used.clone(), old.clone(), held.clone()]);
         let deleted = before.clean(&of_server);
         let shown = |it: &Path| it.display().to_string();
         assert!(deleted.contains(&shown(&used)), "{deleted:?}");
-        assert!(known.exists(), "a living process has it open");
+        assert!(held.exists(), "a living process has it open");
         drop(open);
         let deleted = before.clean(&of_server);
-        assert!(deleted.contains(&shown(&known)) && !known.exists(), "{deleted:?}");
-        assert!(old.exists() && strange.exists());
+        assert!(deleted.contains(&shown(&held)) && !held.exists(), "{deleted:?}");
+        // The leftover of another program has a name such as a server gives.
+        assert!(old.exists() && foreign.exists());
         fs::remove_file(old).unwrap();
-        fs::remove_file(strange).unwrap();
+        fs::remove_file(foreign).unwrap();
     }
 }

@@ -12,6 +12,9 @@ pub(super) struct Bins {
     pub(super) width: f64,
 }
 
+/// Points that a short run has at least, where it has as many bins.
+const POINTS_OF_SECONDS: usize = 4;
+
 impl Bins {
     pub(super) fn new(start_ms: f64, bin_ms: f64) -> Bins {
         Bins { start: seconds(start_ms), width: seconds(bin_ms) }
@@ -32,9 +35,20 @@ impl Bins {
         values.map(|(index, y)| Place { x: self.begin(index) + self.width / 2.0, y }).collect()
     }
 
-    /// A count of each bin as a rate per second.
+    /// Counts as rates per second, over bins of a second together: a rate of a shorter bin is that of one request or none.
     pub(super) fn rates(self, counts: &Column<u64>) -> Vec<Place> {
-        self.mean_rates(counts, 1)
+        self.mean_rates(counts, self.together(counts.0.len()))
+    }
+
+    /// Bins of as many together.
+    pub(super) fn coarser(self, together: usize) -> Bins {
+        Bins { width: self.width * together as f64, ..self }
+    }
+
+    /// How many bins make a second; fewer where the run is short, so that it has some points.
+    pub(super) fn together(self, bins: usize) -> usize {
+        let of_a_second = (1.0 / self.width).ceil().max(1.0) as usize;
+        of_a_second.min((bins / POINTS_OF_SECONDS).max(1))
     }
 
     /// Counts of some bins together as a rate per second, in the middle of these bins.

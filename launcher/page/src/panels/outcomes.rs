@@ -34,7 +34,10 @@ pub(super) fn content(document: &ReportDocument) -> Content {
                 if failures == 1 { Tone::Bad } else { Tone::Category(failures) }
             }
         };
-        let rates = counts.0.iter().map(|it| (*it > 0).then_some(*it as f64 / bins.width));
+        let together = bins.together(counts.0.len());
+        let bins = bins.coarser(together);
+        let sums = counts.0.chunks(together).map(|it| it.iter().sum::<u64>());
+        let rates = sums.map(|it| (it > 0).then_some(it as f64 / bins.width));
         figure.series.push(series(name, tone, Shape::Bars(bins.bars(rates))));
     }
     if figure.series.is_empty() {

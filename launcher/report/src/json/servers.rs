@@ -181,6 +181,8 @@ pub struct ServerWindowDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_requests: Option<LevelsDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_by_littles_law: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_requests: Option<LevelsDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kv_cache_usage: Option<LevelsDocument>,
@@ -239,6 +241,7 @@ impl ServerWindowDocument {
             counter_resets: figures.resets,
             answered_share: figures.answered_share,
             running_requests: levels(figures.running),
+            requests_by_littles_law: figures.by_littles_law,
             waiting_requests: levels(figures.waiting),
             kv_cache_usage: levels(figures.kv_cache_usage),
             preemptions: figures.preemptions,

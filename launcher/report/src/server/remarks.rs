@@ -1,7 +1,10 @@
 //! Remarks on the server's metrics: gaps, restarts, and tokens that differ from ours. Pure.
 
 use super::{ClientTokens, TokenRange};
-use crds::wording::{one_line, percent};
+use crds::{
+    figure::rate_text,
+    wording::{one_line, percent},
+};
 use server_metrics::{
     scrape::{Address, Scraped},
     series::WindowFigures,
@@ -13,6 +16,9 @@ const FEW_TOKENS: f64 = 16.0;
 const FEW_SHARE: f64 = 0.01;
 /// Past this share of failed scrapes the levels have gaps that matter.
 const FEW_FAILURES: f64 = 0.05;
+/// The factor by which both may differ, and the requests below which nobody looks.
+const GAUGES_APART: f64 = 2.0;
+const FEWEST_REQUESTS: f64 = 1.0;
 /// Sources without an address that are named.
 const MAX_NAMED: usize = 4;
 
@@ -77,6 +83,7 @@ pub(super) fn remarks(
             run.resets
         ));
     }
+    found.extend(quiet_gauges(run));
     if let Some(client) = client.filter(|_| run.whole) {
         found.extend(mismatch("prompt", run.prompt_tokens, client.prompt));
         found.extend(mismatch("output", run.generation_tokens, client.output));
@@ -87,6 +94,20 @@ pub(super) fn remarks(
 /// The URL of an address, and where its name leads to.
 fn place(it: &Address) -> String {
     format!("{}{}", one_line(&it.url), it.address.map(|it| format!(" ({it})")).unwrap_or_default())
+}
+
+/// A remark where the gauges of a server do not agree with its own latencies: a busy server answers a scrape when it has least to do.
+fn quiet_gauges(run: &WindowFigures) -> Option<String> {
+    let gauges = run.running?.mean + run.waiting.map_or(0.0, |it| it.mean);
+    let by_latency = run.by_littles_law.filter(|it| *it >= FEWEST_REQUESTS)?;
+    let differs = gauges < by_latency / GAUGES_APART || gauges > by_latency * GAUGES_APART;
+    differs.then(|| {
+        format!(
+            "the gauges of the servers had {} requests running and waiting on average, and their own latencies come to {} by Little's law: believe the latter, because a busy server answers a scrape at a quiet moment",
+            rate_text(gauges),
+            rate_text(by_latency)
+        )
+    })
 }
 
 /// A remark where both counts differ by more than a few tokens and by more than a small share.
@@ -117,7 +138,28 @@ fn mismatch(what: &str, server: Option<f64>, client: TokenRange) -> Option<Strin
 
 #[cfg(test)]
 mod tests {
+    use server_metrics::series::Levels;
+
     use super::*;
+
+    #[test]
+    fn gauges_that_were_read_at_quiet_moments_are_told() {
+        let level = |mean| Some(Levels { mean, min: 0.0, max: mean });
+        let run = |running, waiting, by_littles_law| WindowFigures {
+            running: level(running),
+            waiting: level(waiting),
+            by_littles_law: Some(by_littles_law),
+            ..WindowFigures::default()
+        };
+        // Closed loop of four, of which the gauges saw next to nothing.
+        let told = quiet_gauges(&run(0.23, 0.0, 4.9)).unwrap();
+        assert!(told.contains("had 0.23 requests") && told.contains("come to 4.9 by"), "{told}");
+        assert!(quiet_gauges(&run(20.0, 1.0, 10.0)).is_some());
+        for (running, waiting, law) in [(4.0, 0.5, 4.9), (2.0, 1.0, 5.9), (0.1, 0.0, 0.9)] {
+            assert_eq!(quiet_gauges(&run(running, waiting, law)), None);
+        }
+        assert_eq!(quiet_gauges(&WindowFigures { by_littles_law: Some(5.0), ..WindowFigures::default() }), None);
+    }
 
     #[test]
     fn tokens_that_differ_by_a_few_are_no_remark() {

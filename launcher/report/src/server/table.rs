@@ -13,10 +13,11 @@ use crate::{
 use analysis::Analysis;
 
 /// The heads of the columns.
-pub(crate) const COLUMNS: [&str; 10] = [
+pub(crate) const COLUMNS: [&str; 11] = [
     "",
     "running",
     "waiting",
+    "both, by latency",
     "KV cache",
     "preemptions",
     "prompt tokens",
@@ -75,6 +76,7 @@ fn row(name: String, it: &WindowFigures) -> Vec<String> {
         name,
         levels(it.running, number),
         levels(it.waiting, number),
+        optional(it.by_littles_law, number),
         levels(it.kv_cache_usage, percent),
         optional(it.preemptions, number),
         optional(it.prompt_tokens, whole),

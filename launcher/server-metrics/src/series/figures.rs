@@ -37,6 +37,9 @@ pub struct WindowFigures {
     /// Requests, added over all servers.
     pub running: Option<Levels>,
     pub waiting: Option<Levels>,
+    /// Requests running and waiting by Little's law: the latencies of the requests that ended, added up, divided by the time. It does not
+    /// depend on the moments at which gauges were read.
+    pub by_littles_law: Option<f64>,
     /// A share; the mean over all servers, the least and the most of any.
     pub kv_cache_usage: Option<Levels>,
     pub preemptions: Option<f64>,
@@ -104,7 +107,10 @@ impl Store {
         // An address that never answered has no part in any figure.
         let answered = self.addresses.iter().filter(|it| it.scrapes().iter().any(|it| it.ok)).count();
         let answers = answered > 0 && known.len() == answered;
+        let e2e = view.latency(Role::E2e);
+        let length = span.map(|(first, last)| last.saturating_sub(first).as_secs_f64()).filter(|it| *it > 0.0);
         WindowFigures {
+            by_littles_law: e2e.as_ref().zip(length).map(|(it, length)| it.mean * it.count / length),
             bracket: span,
             whole: answers && known.iter().all(|it| it.whole && !it.is_far) && resets == 0 && !mixed,
             is_gap,
@@ -121,7 +127,7 @@ impl Store {
             prefix_hits: view.increase(Role::PrefixHits),
             ttft: view.latency(Role::Ttft),
             itl: view.latency(Role::Itl),
-            e2e: view.latency(Role::E2e),
+            e2e,
             queue: view.latency(Role::Queue),
             prefill: view.latency(Role::Prefill),
             decode: view.latency(Role::Decode),

@@ -26,6 +26,7 @@ pub(super) fn table(document: &ReportDocument) -> Option<Table> {
     let table = Table::new("server", "Server", caption).texts(["Stage"]).numbers([
         "Running",
         "Waiting",
+        "Both, by latency",
         "KV cache",
         "Preemptions",
         "Prompt tokens",
@@ -45,6 +46,7 @@ pub(super) fn table(document: &ReportDocument) -> Option<Table> {
             name,
             level(it.running_requests.as_ref().map(|it| (it.mean, it.max)), text::number),
             level(it.waiting_requests.as_ref().map(|it| (it.mean, it.max)), text::number),
+            text::optional(it.requests_by_littles_law, text::number),
             level(it.kv_cache_usage.as_ref().map(|it| (it.mean, it.max)), percent),
             text::optional(it.preemptions, text::number),
             text::optional(it.prompt_tokens, text::number),
