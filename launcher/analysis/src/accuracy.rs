@@ -39,6 +39,9 @@ pub struct Accuracy {
     /// Samples that the limits hold for; absent where there is no such number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted: Option<u64>,
+    /// Why the scores may not be those of the model, whatever the verdict: answers that the tokenizer does not know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
     /// How the figures came about, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub method: Vec<String>,
@@ -170,6 +173,8 @@ impl Analysis {
     /// not decided.
     pub fn judge_accuracy(&mut self, accuracy: Accuracy) {
         add_reason(&mut self.verdict, accuracy.reason());
+        let told = accuracy.doubts.iter().filter(|it| !accuracy.reasons.contains(it));
+        self.judgement.remarks.extend(told.map(|it| format!("the scores may not be the model's: {it}")));
         self.accuracy = Some(accuracy);
     }
 }
@@ -211,6 +216,7 @@ mod tests {
             scored: 3,
             without_answer: 0,
             wanted: None,
+            doubts: Vec::new(),
             method: Vec::new(),
         }
     }

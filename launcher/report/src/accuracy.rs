@@ -49,6 +49,8 @@ pub fn headline(accuracy: &Accuracy) -> String {
 /// Why there is no verdict, why figures are not computed, and how the others came about.
 pub fn notes(accuracy: &Accuracy) -> Vec<String> {
     let undecided = accuracy.reasons.iter().map(|it| format!("no verdict: {it}"));
+    let doubts = accuracy.doubts.iter().filter(|it| !accuracy.reasons.contains(it));
+    let doubts = doubts.map(|it| format!("the scores may not be the model's: {it}"));
     let missing = accuracy.not_computed.iter().map(|it| format!("{} is not computed: {}", it.figure, it.reason));
-    undecided.chain(missing).chain(accuracy.method.iter().cloned()).collect()
+    undecided.chain(doubts).chain(missing).chain(accuracy.method.iter().cloned()).collect()
 }

@@ -188,7 +188,9 @@ impl Scoring {
         if test.is_none() {
             files.push(file(LOG, log));
         }
-        Ok(Scored { accuracy: self.accuracy(outcome, gate, without_answer), files })
+        let doubts = decoder.as_ref().and_then(Decoder::doubt).into_iter().collect();
+        let accuracy = Accuracy { doubts, ..self.accuracy(outcome, gate, without_answer) };
+        Ok(Scored { accuracy, files })
     }
 
     /// What a run has whose answers cannot be scored: no verdict where limits ask for one.
@@ -207,6 +209,7 @@ impl Scoring {
             scored: 0,
             without_answer: 0,
             wanted: self.samples(),
+            doubts: Vec::new(),
             method: Vec::new(),
         };
         Scored { accuracy, files: Vec::new() }
@@ -326,6 +329,7 @@ impl Scoring {
             format!("{}: {} answers{correct}", it.kind, it.total)
         }));
         Accuracy {
+            doubts: Vec::new(),
             check: self.wanted.check.clone(),
             verdict,
             reasons,

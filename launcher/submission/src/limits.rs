@@ -1,7 +1,6 @@
 //! Limits: what a round asks of each benchmark. Pure; one table.
 //!
-//! Accuracy floors are those of the round v6.1, which v5.1 and v6.0 share. Of benchmarks whose floors are not here all
-//! else is checked. Of v5.0 only the seeds are known, so that it has no benchmarks.
+//! Accuracy floors are those of the round v6.1, which v5.1 and v6.0 share. Of v5.0 only the seeds are known, so that it has no benchmarks.
 
 use workload_profiles::loadgen::Round;
 
@@ -32,7 +31,7 @@ pub(super) struct Benchmark {
     pub(super) interactive: Option<TokenLimits>,
     /// The most of `effective_target_latency_ns`, in the Server scenario.
     pub(super) target_latency_ns: u64,
-    /// Empty: not known here.
+    /// Never empty.
     pub(super) scores: &'static [Score],
     /// Whether TEST06 is asked of it, and in which rounds.
     test06: &'static [Round],
@@ -182,6 +181,14 @@ const TABLE: &[Benchmark] = &[
         accuracy_samples: 15_000,
         server: tokens(2_000, 200),
         target_latency_ns: 20 * SECONDS,
+        scores: &[
+            at_least("rouge1", 45.598_9 * 0.99),
+            at_least("rouge2", 23.352_6 * 0.99),
+            at_least("rougeL", 30.460_8 * 0.99),
+            at_least("gsm8k", 73.66 * 0.99),
+            at_least("mbxp", 60.16 * 0.99),
+            between("tokens_per_sample", 144.84 * 0.9, 145.9 * 1.1),
+        ],
         test06: BEFORE,
         ..USUAL
     },
@@ -194,6 +201,11 @@ const TABLE: &[Benchmark] = &[
         accuracy_samples: 8_313,
         server: tokens(6_000, 175),
         interactive: tokens(4_500, 80),
+        scores: &[
+            at_least("rougeL", 21.666_6 * 0.99),
+            at_least("exact_match", 90.133_5 * 0.99),
+            between("tokens_per_sample", 684.68 * 0.9, 684.68 * 1.1),
+        ],
         test06: BEFORE,
         end_of_sequence: Some(128_009),
         ..USUAL
@@ -205,6 +217,10 @@ const TABLE: &[Benchmark] = &[
         accuracy_samples: 4_388,
         server: tokens(2_000, 80),
         interactive: tokens(1_500, 15),
+        scores: &[
+            at_least("exact_match", 81.358_2 * 0.99),
+            between("tokens_per_sample", 3_886.227_4 * 0.9, 3_886.227_4 * 1.1),
+        ],
         ..USUAL
     },
     Benchmark {
@@ -215,6 +231,7 @@ const TABLE: &[Benchmark] = &[
         accuracy_samples: 4_395,
         server: tokens(3_000, 80),
         interactive: tokens(2_000, 15),
+        scores: &[at_least("exact_match", 83.13 * 0.99)],
         test06: &[],
         ..USUAL
     },
@@ -285,6 +302,23 @@ mod tests {
         check("llama2-70b-99", Round::V6_1, None);
         check("llama3.1-8b", Round::V5_0, None);
         check("bert-99", Round::V6_1, None);
+    }
+
+    #[test]
+    fn every_benchmark_has_the_floors_of_the_official_checker() {
+        assert!(TABLE.iter().all(|it| !it.scores.is_empty()));
+        // As its messages have them.
+        for (folder, key, floor) in [
+            ("mixtral-8x7b", "rouge1", 45.1429),
+            ("mixtral-8x7b", "mbxp", 59.5584),
+            ("llama3.1-405b", "exact_match", 89.2322),
+            ("deepseek-r1", "exact_match", 80.5446),
+            ("gpt-oss-120b", "exact_match", 82.2987),
+        ] {
+            let benchmark = TABLE.iter().find(|it| it.folder == folder).unwrap();
+            let score = benchmark.scores.iter().find(|it| it.key == key).unwrap();
+            assert!((score.floor - floor).abs() < 1e-4, "{folder} {key} {}", score.floor);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The launcher's own rules: each below, at and above its bound, by the default bounds.
 
 use crds::objective::Met;
+use workload_profiles::{loadgen::Scenario, workload::Phase};
 
 use super::*;
 use clock::Offsets;
@@ -244,4 +245,18 @@ fn both_clocks_are_told_apart_when_they_differ() {
 fn a_coarse_timer_is_told() {
     let workers = vec![WorkerVitals { coarse_timer: true, ..WorkerVitals::default() }];
     assert!(well(&Case { workers, ..two_stages() }).1.contains("whole milliseconds"));
+}
+
+#[test]
+fn a_launcher_that_was_late_changes_no_answer() {
+    let judged = |phase: Phase| {
+        let load = Load::LoadGen { test: 0, scenario: Scenario::Offline, phase };
+        let mut stalls = Stalls::default();
+        (1..=90).for_each(|beat| stalls.beat(ms(100 * beat), ms(50)));
+        let vitals = Vitals { stalls: Some(stalls), ..Vitals::default() };
+        let case = Case { wall: ms(10_000), vitals, ..case(vec![Stage::new("t", load)]) };
+        check(&case, requests(0, 200, 50)).verdict.outcome
+    };
+    assert_eq!(judged(Phase::Performance), Outcome::Invalid);
+    assert_eq!(judged(Phase::Accuracy { set: 0 }), Outcome::Passed);
 }

@@ -171,6 +171,12 @@ fn events_dropped(evidence: &Evidence<'_>) -> Option<Reason> {
     })
 }
 
+/// Whether no figure of the run is a time: an accuracy test alone.
+pub(super) fn is_untimed(stages: &[StageAnalysis]) -> bool {
+    let untimed = |it: &StageAnalysis| matches!(it.stage.load, Load::LoadGen { phase: Phase::Accuracy { .. }, .. });
+    !stages.is_empty() && stages.iter().all(untimed)
+}
+
 /// Whether the stages of a run are judged one by one. The tests of a LoadGen run belong together.
 fn are_judged_apart(stages: &[StageAnalysis]) -> bool {
     stages.len() > 1 && !stages.iter().any(|it| matches!(it.stage.load, Load::LoadGen { .. }))

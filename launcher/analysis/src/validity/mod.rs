@@ -124,7 +124,10 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Judged {
     let rules = [stop, stop_rule(evidence), not_run(evidence), too_few_successes(evidence), too_many_errors(evidence)];
     let mut reasons: Vec<Reason> = rules.into_iter().flatten().collect();
     let mut stages = vec![Vec::new(); evidence.stages.len()];
-    for found in launcher_rules::RULES.iter().flat_map(|rule| rule(evidence)) {
+    // A launcher that was late changes no answer.
+    let counts = |it: &Reason| it.name == LauncherReason::EventsDropped || !launcher_rules::is_untimed(evidence.stages);
+    let found = launcher_rules::RULES.iter().flat_map(|rule| rule(evidence)).filter(|it| counts(&it.reason));
+    for found in found {
         match found.stage.and_then(|it| stages.get_mut(it)) {
             Some(of_stage) => of_stage.push(found.reason),
             None => reasons.push(found.reason),

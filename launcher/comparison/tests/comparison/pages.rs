@@ -49,6 +49,7 @@ fn scored(percent: f64, verdict: AccuracyVerdict, missing: &[&str]) -> Option<Ac
         scored: 8,
         without_answer: 0,
         wanted: None,
+        doubts: Vec::new(),
         method: Vec::new(),
     })
 }

@@ -225,6 +225,7 @@ impl Scores {
             scored: self.answers.len() as u64 - self.failed_requests(),
             without_answer: self.failed_requests(),
             wanted: None,
+            doubts: Vec::new(),
             method,
         }
     }

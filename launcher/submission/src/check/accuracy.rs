@@ -46,11 +46,6 @@ impl Check {
         about.want(hash.is_some(), rule, HASH, found.unwrap_or("no hash"), wanted);
         if case.division.bounded() {
             case.benchmark.scores.iter().for_each(|it| score(&text, it, &mut about));
-            if case.benchmark.scores.is_empty() {
-                let name = case.benchmark.folder;
-                self.notes
-                    .insert(format!("the accuracy that {name} needs is not known here: its scores are not checked"));
-            }
         }
         self.accuracy_log(&folder, hash);
     }
