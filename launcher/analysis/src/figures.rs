@@ -106,6 +106,8 @@ pub struct Figures {
     pub tpot: Option<Distribution<Duration>>,
     /// Latency from sent / OSL, one per request.
     pub ntpot: Option<Distribution<Duration>>,
+    /// TTFT from sent / OSL + TPOT, as llm-d-benchmark defines NTPOT: one per request of two tokens or more.
+    pub ntpot_of_llmd: Option<Distribution<Duration>>,
     /// Sent minus scheduled, of every request that was sent, whatever became of it.
     pub send_lag: Option<Distribution<Duration>>,
     /// How long requests that were sent waited for room; `None` where the load does not bound how many are under way.
@@ -313,6 +315,7 @@ impl Figures {
             tokens_per_event: share(tally.event_tokens, tally.events),
             tpot: streamed(timings.tpot),
             ntpot: timings.ntpot,
+            ntpot_of_llmd: streamed(timings.ntpot_of_llmd),
             send_lag: timings.send_lag,
             permit_wait: timings.permit_wait,
             steps: StepTimes::new(&tally.breakdown),

@@ -24,6 +24,7 @@ pub(super) struct Timings {
     pub(super) latency_sent: Option<Distribution<Duration>>,
     pub(super) tpot: Option<Distribution<Duration>>,
     pub(super) ntpot: Option<Distribution<Duration>>,
+    pub(super) ntpot_of_llmd: Option<Distribution<Duration>>,
     pub(super) send_lag: Option<Distribution<Duration>>,
     pub(super) permit_wait: Option<Distribution<Duration>>,
     pub(super) isl: Option<Distribution<f64>>,
@@ -57,6 +58,7 @@ impl Timings {
             latency_sent: Distribution::of_times(&tally.latency_sent),
             tpot: Distribution::of_times(&tally.tpot),
             ntpot: Distribution::of_times(&tally.ntpot),
+            ntpot_of_llmd: Distribution::of_times(&tally.ntpot_of_llmd),
             send_lag: Distribution::of_times(&tally.send_lag),
             permit_wait: Distribution::of_times(&tally.permit_wait),
             isl: Distribution::of_lengths(&tally.input_tokens),
@@ -141,6 +143,7 @@ fn of_records(records: &Records, origins: &[LatencyOrigin]) -> (Vec<Timings>, Ti
     let ttft = [answer(RequestRecord::ttft_scheduled), answer(RequestRecord::ttft_sent)];
     let latency = [answer(RequestRecord::latency_scheduled), answer(RequestRecord::latency_sent)];
     let (tpot, ntpot) = (answer(RequestRecord::tpot), answer(RequestRecord::ntpot));
+    let ntpot_of_llmd = answer(RequestRecord::ntpot_of_llmd);
     let (send_lag, permit_wait) =
         (send(RequestRecord::send_lag), send(|it| it.permit_wait.filter(|_| it.sent.is_some())));
     let isl =
@@ -161,6 +164,7 @@ fn of_records(records: &Records, origins: &[LatencyOrigin]) -> (Vec<Timings>, Ti
             latency_sent: latency[1].times(stage),
             tpot: tpot.times(stage),
             ntpot: ntpot.times(stage),
+            ntpot_of_llmd: ntpot_of_llmd.times(stage),
             send_lag: send_lag.times(stage),
             permit_wait: permit_wait.times(stage),
             isl: isl.get(stage),
@@ -272,6 +276,7 @@ mod tests {
                     it.latency_sent,
                     it.tpot,
                     it.ntpot,
+                    it.ntpot_of_llmd,
                     it.send_lag,
                     it.permit_wait,
                 ]

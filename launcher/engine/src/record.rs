@@ -274,6 +274,13 @@ impl RequestRecord {
         self.latency_sent().filter(|_| osl > 0).map(|it| it / osl)
     }
 
+    /// NTPOT by the formula of llm-d-benchmark: TTFT / OSL + TPOT, from sending; `None` below two tokens. It is larger than
+    /// [`RequestRecord::ntpot`] by TPOT / OSL.
+    pub fn ntpot_of_llmd(&self) -> Option<Duration> {
+        let tpot = self.tpot()?;
+        Some(self.ttft_sent()? / self.osl() + tpot)
+    }
+
     /// (last token - first token) / (OSL - 1); `None` below two tokens.
     pub fn tpot(&self) -> Option<Duration> {
         let gaps = self.osl().checked_sub(1).filter(|gaps| *gaps > 0)?;

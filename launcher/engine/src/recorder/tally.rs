@@ -41,6 +41,8 @@ pub struct StageTally {
     pub tpot: TimeHistogram,
     /// Latency from sent / OSL, one per request.
     pub ntpot: TimeHistogram,
+    /// TTFT from sent / OSL + TPOT, one per request of at least two tokens.
+    pub ntpot_of_llmd: TimeHistogram,
     /// Sent minus scheduled and minus the wait for a permit, for every request that was sent.
     pub send_lag: TimeHistogram,
     /// Waits for a permit of requests that were sent, if the load limits its concurrency.
@@ -287,6 +289,7 @@ impl StageTally {
             (&mut self.latency_scheduled, request.latency_scheduled()),
             (&mut self.latency_sent, request.latency_sent()),
             (&mut self.ntpot, request.ntpot()),
+            (&mut self.ntpot_of_llmd, request.ntpot_of_llmd()),
             (&mut self.tpot, request.tpot()),
         ] {
             time.into_iter().for_each(|it| times.record(it));
@@ -349,6 +352,7 @@ impl StageTally {
             (&mut self.gaps_of_several, &other.gaps_of_several),
             (&mut self.tpot, &other.tpot),
             (&mut self.ntpot, &other.ntpot),
+            (&mut self.ntpot_of_llmd, &other.ntpot_of_llmd),
             (&mut self.send_lag, &other.send_lag),
             (&mut self.permit_wait, &other.permit_wait),
         ] {
@@ -415,6 +419,7 @@ impl StageTally {
             &self.latency_sent,
             &self.tpot,
             &self.ntpot,
+            &self.ntpot_of_llmd,
             &self.send_lag,
             &self.permit_wait,
         ];

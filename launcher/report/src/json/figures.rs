@@ -62,6 +62,8 @@ pub struct FiguresDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ntpot_ms: Option<Statistics>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ntpot_of_llmd_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interactivity: Option<InteractivityDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_lag_ms: Option<Statistics>,
@@ -139,6 +141,7 @@ impl FiguresDocument {
             tokens_per_event: figures.tokens_per_event,
             tpot_ms: times(&figures.tpot),
             ntpot_ms: times(&figures.ntpot),
+            ntpot_of_llmd_ms: times(&figures.ntpot_of_llmd),
             interactivity: Interactivity::new(figures).map(InteractivityDocument::from),
             send_lag_ms: times(&figures.send_lag),
             queue_ms: times(&figures.permit_wait),

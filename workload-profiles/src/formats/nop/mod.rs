@@ -9,14 +9,16 @@ use crate::{
 };
 
 /// The keys of a profile.
-const KEYS: [&str; 3] = ["model_name", "pvc_name", SLEEP_LEVELS];
+const KEYS: [&str; 5] = ["model_name", "pvc_name", "image", "service_account", SLEEP_LEVELS];
 /// Ours: the original asks the deployment for its sleep mode.
 const SLEEP_LEVELS: &str = "sleep_levels";
 
 /// Reads a profile. The keys of the original have no effect: the run names the server that is started, and its model.
 pub(super) fn parse(profile: &Value, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
-    root.all_ignored(&[("model_name", ValueType::Text), ("pvc_name", ValueType::Text)]);
+    // The last two are those of earlier releases of llm-d-benchmark.
+    let of_the_original = ["model_name", "pvc_name", "image", "service_account"];
+    root.all_ignored(&of_the_original.map(|it| (it, ValueType::Text)));
     let levels = root.list(SLEEP_LEVELS).unwrap_or_default();
     let sleep_levels: Vec<u8> = levels.iter().filter_map(|(_, it)| level(it)).collect();
     let is_twice = sleep_levels.iter().enumerate().any(|(at, it)| sleep_levels[..at].contains(it));
@@ -46,7 +48,8 @@ mod tests {
 
     #[test]
     fn a_profile_is_the_start_of_a_server_and_one_request() {
-        for text in ["model_name: m\npvc_name: p", "model_name: m", "{}"] {
+        let earlier = "model_name: m\npvc_name: p\nimage: i\nservice_account: s";
+        for text in ["model_name: m\npvc_name: p", earlier, "model_name: m", "{}"] {
             let (workload, notices) = parse_text(Harness::Nop, Target::default(), text).unwrap();
             assert_eq!((workload.work, workload.stages.len()), (Work::Startup, 1), "{text}");
             assert_eq!(notices, [], "{text}");

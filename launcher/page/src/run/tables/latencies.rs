@@ -10,12 +10,13 @@ use crate::{
 type Pick = fn(&FiguresDocument) -> &Option<Statistics>;
 
 /// The headline figures first: a run of many stages has more rows than a table shows.
-const LATENCIES: [(&str, Pick); 9] = [
+const LATENCIES: [(&str, Pick); 10] = [
     ("TTFT", |it| &it.ttft_ms),
     ("E2E latency", |it| &it.latency_ms),
     ("TPOT", |it| &it.tpot_ms),
     ("ITL", |it| &it.itl_ms),
     ("NTPOT", |it| &it.ntpot_ms),
+    ("NTPOT as in llm-d", |it| &it.ntpot_of_llmd_ms),
     ("Send lag", |it| &it.send_lag_ms),
     ("TTFT from sent", |it| &it.ttft_sent_ms),
     ("E2E latency from sent", |it| &it.latency_sent_ms),
