@@ -279,6 +279,7 @@ pub fn resolve(
     check_times(&effective, &mut errors);
     check_resource_names(spec, &mut errors);
     check_labels(spec, &mut errors);
+    check_image(spec, &mut errors);
     check_service_account(spec, &mut errors);
     let seconds = |count: u32| Span(Duration::from_secs(u64::from(count)));
     let egress = egress(&identity, spec, settings);
@@ -365,6 +366,15 @@ fn check_resource_names(spec: &BenchmarkRunSpec, errors: &mut Errors) {
 }
 
 /// A rule of the definition says the same to the API server.
+/// What no container runtime takes: the API server stores it, and no pod starts.
+fn check_image(spec: &BenchmarkRunSpec, errors: &mut Errors) {
+    let image = spec.launcher.image.as_deref().unwrap_or_default();
+    if image.chars().any(|it| it.is_whitespace() || it.is_control()) {
+        let message = format!("is {}; write an image without blanks, such as registry/name:tag", quoted(image));
+        errors.add("spec.launcher.image", &message);
+    }
+}
+
 fn check_labels(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     for label in spec.launcher.labels.keys() {
         if let Some(prefix) = RESERVED_LABELS.iter().find(|it| label.starts_with(**it)) {

@@ -52,6 +52,11 @@ pub(crate) fn of_stage(name: &str, figures: &[FigureDocument], seconds: f64) -> 
     if deciding.is_empty() {
         return (Answer::Undecided, "neither run measured a latency".to_owned());
     }
+    if let Some(label) = deciding[0].why.strip_prefix(NOT_COMPARABLE)
+        && deciding.iter().all(|it| it.why.starts_with(NOT_COMPARABLE))
+    {
+        return (Answer::NotComparable, format!("A and {name} cannot be compared: {label}"));
+    }
     if let Some(open) = deciding.iter().find(|it| percents95(it).is_none()) {
         let answer = if open.why.starts_with(NOT_COMPARABLE) { Answer::NotComparable } else { Answer::Undecided };
         return (answer, format!("{} cannot be decided: {}", open.title, open.why));

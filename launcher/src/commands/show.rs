@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use clap::Args;
@@ -19,6 +19,10 @@ pub(crate) struct ShowArgs {
 }
 
 pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
+    if let Some(file) = &args.file {
+        let is_within = file.components().all(|it| matches!(it, Component::Normal(_)));
+        anyhow::ensure!(is_within, "--file is {}; give the name of a file in the folder", file.display());
+    }
     let path = args.folder.join(args.file.clone().unwrap_or_else(|| default_file(&args.folder).into()));
     let mut file = user_file::open(&path).map_err(|error| {
         let folder = args.folder.display();

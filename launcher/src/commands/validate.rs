@@ -43,6 +43,16 @@ fn policy(path: &Path) -> anyhow::Result<Policy> {
 
 /// Whether all of them can be run.
 pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<u8> {
+    if let Some(namespace) = &args.namespace {
+        let letters = namespace.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-');
+        let is_name =
+            letters && (1..=63).contains(&namespace.len()) && !namespace.starts_with('-') && !namespace.ends_with('-');
+        anyhow::ensure!(
+            is_name,
+            "--namespace is {}; write the name of a namespace: 1 to 63 of a-z, 0-9 and -",
+            crds::wording::quoted(namespace)
+        );
+    }
     let rules = input::Rules {
         strict: args.strict,
         namespace: args.namespace.clone(),

@@ -68,6 +68,10 @@ fn each_run_has_a_folder_and_prompts_of_its_own_and_the_spread_stands_beside_the
         assert_eq!(junit.matches("<testsuite ").count(), runs as usize, "{junit}");
         let shown = predicate::str::contains(format!("# chat, {runs} runs: Passed"));
         folder.benchwright(&["show", series.to_str().unwrap()]).assert().success().stdout(shown);
+        for outside in ["/etc/passwd", "../index.md"] {
+            let refused = folder.benchwright(&["show", series.to_str().unwrap(), "--file", outside]).assert().failure();
+            refused.stderr(predicate::str::contains("give the name of a file in the folder"));
+        }
         let index = fs::read_to_string(folder.path("results/index.md")).unwrap();
         assert_eq!(index.matches("/report.md)").count(), runs as usize, "{index}");
     }

@@ -24,6 +24,14 @@ fn every_run_of_every_document_is_told_apart() {
     folder.write("good.yaml", &good);
     folder.benchwright(&["validate", "good.yaml"]).assert().success();
     folder.benchwright(&["validate", "-f", "good.yaml"]).assert().success();
+    for namespace in ["", "..", "A", "a\n"] {
+        let refused = folder.benchwright(&["validate", "good.yaml", "-n", namespace]).assert().code(10);
+        refused.stderr(predicate::str::contains("--namespace is"));
+    }
+    let odd = run("name: odd", r#"target: {simulator: {}}, launcher: {image: "a b"}"#);
+    folder.write("odd.yaml", &odd);
+    let refused = folder.benchwright(&["validate", "odd.yaml"]).assert().code(10);
+    refused.stderr(predicate::str::contains("spec.launcher.image").and(predicate::str::contains("without blanks")));
     folder.benchwright(&["validate", "-"]).write_stdin(good).assert().success().stdout("stdin: good: can be run\n");
     folder.write("service.yaml", service);
     let none = "none of the files has a BenchmarkRun";

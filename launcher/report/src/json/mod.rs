@@ -81,12 +81,28 @@ impl ReportDocument {
     /// # Errors
     /// It is none, or one of another format, or it has a field that this release does not know.
     pub fn read(text: &str) -> Result<ReportDocument, ReadError> {
-        let header: Header = serde_json::from_str(text).map_err(|error| ReadError::NoReport(error.to_string()))?;
-        let by = header.written_by();
+        // A parser repeats the value that it refuses, however long that is.
+        let header: Header =
+            serde_json::from_str(text).map_err(|error| ReadError::NoReport(shortened(&error.to_string())))?;
+        let by = shortened(&header.written_by());
         if header.format != FORMAT {
-            return Err(ReadError::Format { found: header.format, by });
+            return Err(ReadError::Format { found: shortened(&header.format), by });
         }
-        crds::json::read(text).map_err(|error| ReadError::Field { path: error.path, problem: error.problem, by })
+        crds::json::read(text).map_err(|error| ReadError::Field {
+            path: shortened(&error.path),
+            problem: shortened(&error.problem),
+            by,
+        })
+    }
+}
+
+/// The most letters of a part of a message: enough for the names of all fields.
+const MOST_LETTERS: usize = 1_000;
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MOST_LETTERS) {
+        Some((end, _)) => format!("{} [...]", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
@@ -124,6 +140,21 @@ pub enum ReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_of_a_megabyte_is_in_no_message() {
+        let long = "x".repeat(1 << 20);
+        for text in [
+            format!(r#"{{"format": "{long}", "toolVersion": "1"}}"#),
+            format!(r#"{{"format": "{FORMAT}", "toolVersion": "1", "run": "{long}"}}"#),
+            format!(r#"{{"format": "{FORMAT}", "toolVersion": "{long}", "run": 5}}"#),
+            format!(r#"{{"format": {{"a": "{long}"}}}}"#),
+            long.clone(),
+        ] {
+            let message = ReportDocument::read(&text).unwrap_err().to_string();
+            assert!(message.len() < 5_000, "{}", message.len());
+        }
+    }
 
     #[test]
     fn another_version_of_the_format_names_it_and_the_remedy() {
