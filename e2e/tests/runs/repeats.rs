@@ -19,7 +19,7 @@ async fn a_series_has_a_folder_for_each_run_and_the_status_their_mean() -> anyho
     assert_eq!((summary.mean_of_runs, summary.requests, status.attempts.len()), (Some(2), 20, 1));
     assert!(status.objectives[0].run.starts_with('r'), "{:?}", status.objectives);
     let files: Vec<&str> = status.artifacts.iter().map(|it| it.name.as_str()).collect();
-    assert_eq!(files, ["repeats.json", "repeats.md", "r1/report.json", "r2/report.json"]);
+    assert_eq!(files, ["repeats.json", "repeats.md", "junit.xml", "r1/report.json", "r2/report.json"]);
 
     let job = &status.attempts.last().context("a run that ended has an attempt")?.job_name;
     let folder = format!("/results/{job}");

@@ -117,7 +117,7 @@ async fn source(connection: &Connection, name: &str, image: Option<&str>) -> Res
     if repeats > 1 {
         return Err(Failure::error(format!(
             "{name} is a series of {repeats} runs, each with a report of its own; copy them by `kubectl benchwright results {name} DIR -n {}`, and \
-             give the folders in DIR",
+             give DIR, or one of the folders in it",
             connection.namespace
         )));
     }
