@@ -324,7 +324,7 @@ impl Figures {
             input_tokens,
             output_tokens: tally.output_tokens_total,
             token_count: token_count(succeeded, tally.with_usage),
-            throughput: plateau.map_or(whole, |it| headline(it, input_tokens.is_some())),
+            throughput: plateau.map(|it| headline(it, input_tokens.is_some())).or(whole),
             rate_window: plateau.and_then(|it| it.window),
             whole_throughput: whole,
             goodput: goodput(tally, &workload.goodput, duration, plateau),
@@ -433,15 +433,14 @@ fn throughput(tally: &StageTally, input_tokens: Option<u64>, duration: Duration)
 }
 
 /// Rates between fill and drain.
-fn headline(plateau: &Plateau, has_input: bool) -> Option<Throughput> {
-    let Plateau { work, length, .. } = plateau;
-    let rate = |amount: f64| (!length.is_zero()).then(|| amount / length.as_secs_f64());
-    Some(Throughput {
-        requests: rate(work.requests)?,
-        input_tokens: has_input.then(|| rate(work.input_tokens)).flatten(),
-        output_tokens: rate(work.output_tokens)?,
-        total_tokens: has_input.then(|| rate(work.input_tokens + work.output_tokens)).flatten(),
-    })
+fn headline(plateau: &Plateau, has_input: bool) -> Throughput {
+    let work = &plateau.work;
+    Throughput {
+        requests: plateau.rate(work.requests),
+        input_tokens: has_input.then(|| plateau.rate(work.input_tokens)),
+        output_tokens: plateau.rate(work.output_tokens),
+        total_tokens: has_input.then(|| plateau.rate(work.input_tokens + work.output_tokens)),
+    }
 }
 
 fn goodput(
@@ -452,13 +451,11 @@ fn goodput(
 ) -> Option<GoodputFigures> {
     let undecided = [RequestOutcome::Abandoned, RequestOutcome::Incomplete].map(|it| tally.outcomes.get(&it));
     let undecided: u64 = undecided.into_iter().flatten().sum();
+    let whole_per_second = per_second(tally.good, duration);
     (!bounds.is_empty()).then(|| GoodputFigures {
         requests: tally.good,
-        per_second: match plateau {
-            Some(it) => (!it.length.is_zero()).then(|| it.work.good / it.length.as_secs_f64()),
-            None => per_second(tally.good, duration),
-        },
-        whole_per_second: per_second(tally.good, duration),
+        per_second: plateau.map(|it| it.rate(it.work.good)).or(whole_per_second),
+        whole_per_second,
         share: share(tally.good, tally.requests().saturating_sub(undecided)),
     })
 }

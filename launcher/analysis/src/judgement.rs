@@ -11,7 +11,6 @@ use super::{
     stalls::{self, StallEffect},
 };
 use engine::vitals::{clocks::ClockSteps, system::Throttling, worker::StageVitals};
-use workload_profiles::Workload;
 
 /// Shares of a shorter time say nothing: one moment of bad luck is all of it.
 const MIN_WINDOW: Duration = Duration::from_secs(1);
@@ -85,12 +84,7 @@ pub struct StallFigures {
 }
 
 impl SelfJudgement {
-    pub(super) fn new(
-        measured: &Measured<'_>,
-        workload: &Workload,
-        all: &Figures,
-        stages: &[StageAnalysis],
-    ) -> SelfJudgement {
+    pub(super) fn new(measured: &Measured<'_>, all: &Figures, stages: &[StageAnalysis]) -> SelfJudgement {
         let wall = measured.wall.as_secs_f64();
         let cores = (wall > 0.0).then(|| measured.own_cpu.as_secs_f64() / wall);
         let vitals = measured.vitals;
@@ -113,7 +107,7 @@ impl SelfJudgement {
             throttling: vitals.throttling,
             steal_share: vitals.steal_share,
             stalls,
-            stall_effects: stalls::effects(measured.recorder, workload, vitals.stalls.as_ref()),
+            stall_effects: stalls::effects(measured.recorder, stages, vitals.stalls.as_ref()),
             clock_steps: vitals.clock_steps.clone(),
             coarse_timer: measured.workers.iter().any(|it| it.coarse_timer),
             coalesced_share: all.coalesced_share(),

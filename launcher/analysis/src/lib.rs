@@ -208,7 +208,7 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let uncertainties = uncertainty::of_stages(measured.recorder, workload, &plateaus);
     let stages = workload.stages.iter().zip(tallies).zip(&timings).zip(uncertainties).enumerate();
     let mut stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
-    let mut judgement = SelfJudgement::new(measured, workload, &all, &stages);
+    let mut judgement = SelfJudgement::new(measured, &all, &stages);
     let course = SeriesFigures::new(&TimeSeries::sum(series), workload.streaming);
     let evidence = validity::Evidence {
         course: course.as_ref(),

@@ -1,21 +1,26 @@
-//! What stalls of the launcher added to the latencies that it measured.
+//! The effect of the launcher's stalls on the latencies that it measured.
 //!
-//! The latency of a closed loop counts from when a request was sent, so that a launcher that stands still delays no send that it could be
-//! judged by: its stalls hide in the latencies. Therefore each stall is intersected with the requests that it touched. A time without its
-//! stalls is the least that the server can have taken; how far a percentile of these lies below the measured one is what stalls can have
-//! added to it.
+//! A closed loop starts to count a latency when it sends the request. A launcher that stands still therefore shows no send lag, and the
+//! stall hides in the latency. This module intersects each stall with the requests that were under way. The latency minus its stalls is
+//! the shortest time that the server can have taken. The effect is the measured percentile minus the percentile of these shortest times.
 
 use std::time::Duration;
 
 use engine::{
     latency_origin::LatencyOrigin,
     record::RequestRecord,
-    recorder::Recorder,
+    recorder::{Recorder, Records},
     vitals::stalls::{Stall, Stalls},
 };
-use workload_profiles::Workload;
 
-/// What stalls can have added to the 99th percentile of a latency of a stage.
+use crate::{
+    distribution::Distribution,
+    figures::Figures,
+    stage::StageAnalysis,
+    timings::{Column, nanos},
+};
+
+/// The effect of stalls on the 99th percentile of one latency of a stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StallEffect {
     pub stage: String,
@@ -23,92 +28,75 @@ pub struct StallEffect {
     pub figure: &'static str,
     /// The percentile as measured.
     pub measured: Duration,
-    /// How much of it stalls can have added.
+    /// The most that stalls can have added to it.
     pub added: Duration,
-    /// Of the values of the figure, how many a stall touched.
+    /// The share of the requests that were under way during a stall.
     pub touched_share: f64,
 }
 
 impl StallEffect {
-    /// What stalls added, as a part of the measured percentile.
+    /// [`StallEffect::added`], as a share of the measured percentile.
     pub fn added_share(&self) -> f64 {
         self.added.as_secs_f64() / self.measured.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 }
 
 /// The fewest values whose 99th percentile is not their largest one.
-const FEWEST: usize = 100;
+const FEWEST: u64 = 100;
 
-/// The time that a request took from one moment to another, by the number of parts that it is divided by.
-type Measure = fn(&RequestRecord, LatencyOrigin) -> Option<(Duration, Duration, u32)>;
-
-const FIGURES: [(&str, Measure); 3] = [
-    ("TTFT", |it, origin| Some((begin(it, origin)?, it.first_token?, 1))),
-    ("TPOT", |it, _| Some((it.first_token?, it.last_token?, it.osl().checked_sub(1).filter(|gaps| *gaps > 0)?))),
-    ("latency", |it, origin| Some((begin(it, origin)?, it.last_token?, 1))),
-];
-
-fn begin(record: &RequestRecord, origin: LatencyOrigin) -> Option<Duration> {
-    match origin {
-        LatencyOrigin::Scheduled => Some(record.scheduled),
-        LatencyOrigin::Sent => record.sent,
-    }
+/// A latency that stalls can make longer.
+struct Latency {
+    name: &'static str,
+    /// Its distribution as measured.
+    measured: fn(&Figures) -> Option<Distribution<Duration>>,
+    /// Its first moment, its last one, and the number that divides the time between them.
+    time: fn(&RequestRecord, LatencyOrigin) -> Option<(Duration, Duration, u32)>,
 }
 
-/// What stalls added to the figures of each stage, where they added anything: the largest part first. Empty without the records of all
-/// requests.
-pub(super) fn effects(recorder: &Recorder, workload: &Workload, stalls: Option<&Stalls>) -> Vec<StallEffect> {
+const LATENCIES: [Latency; 3] = [
+    Latency { name: "TTFT", measured: |it| it.ttft, time: |it, origin| Some((it.start(origin), it.first_token?, 1)) },
+    Latency { name: "TPOT", measured: |it| it.tpot, time: |it, _| Some((it.first_token?, it.last_token?, it.gaps()?)) },
+    Latency {
+        name: "latency",
+        measured: |it| it.latency,
+        time: |it, origin| Some((it.start(origin), it.last_token?, 1)),
+    },
+];
+
+/// The effect of stalls on the figures of each stage, the largest share first. A figure that no stall changed is left out. Empty without
+/// the records of all requests.
+pub(super) fn effects(recorder: &Recorder, stages: &[StageAnalysis], stalls: Option<&Stalls>) -> Vec<StallEffect> {
     let Some((records, stalls)) = recorder.every_record().zip(stalls.filter(|it| !it.times.is_empty())) else {
         return Vec::new();
     };
     let stalls = Times::new(&stalls.times);
-    let mut found = Vec::new();
-    for (index, stage) in workload.stages.iter().enumerate() {
-        let origin = LatencyOrigin::from_load(&stage.load);
-        let answers = || {
-            let of_stage = records.with_figures().filter(move |(it, used)| used.answer && it.stage as usize == index);
-            of_stage.map(|(it, _)| it)
-        };
-        for (figure, measure) in FIGURES {
-            if figure != "latency" && !workload.streaming {
-                continue;
-            }
-            let values = answers().filter_map(|it| measure(it, origin));
-            found.extend(effect(&stage.name, figure, values, &stalls));
-        }
-    }
+    let mut found: Vec<_> = LATENCIES.iter().flat_map(|it| effects_on(it, records, stages, &stalls)).collect();
     found.sort_by(|one, other| other.added_share().total_cmp(&one.added_share()));
     found
 }
 
-fn effect(
-    stage: &str,
-    figure: &'static str,
-    values: impl Iterator<Item = (Duration, Duration, u32)>,
-    stalls: &Times,
-) -> Option<StallEffect> {
-    let (mut measured, mut without, mut touched) = (Vec::new(), Vec::new(), 0_usize);
-    for (from, to, parts) in values {
-        let whole = to.saturating_sub(from);
+fn effects_on(latency: &Latency, records: &Records, stages: &[StageAnalysis], stalls: &Times<'_>) -> Vec<StallEffect> {
+    let mut touched = vec![0_u64; stages.len()];
+    let least = Column::from_records(records, stages.len(), |record, used| {
+        let stage = record.stage as usize;
+        let origin = stages.get(stage).filter(|_| used.answer)?.latency_origin;
+        let (from, to, parts) = (latency.time)(record, origin)?;
         let stalled = stalls.within(from, to);
-        touched += usize::from(!stalled.is_zero());
-        measured.push(whole / parts);
-        without.push(whole.saturating_sub(stalled) / parts);
-    }
-    if touched == 0 || measured.len() < FEWEST {
-        return None;
-    }
-    let touched_share = touched as f64 / measured.len() as f64;
-    let (measured, without) = (p99(measured), p99(without));
-    let added = measured.saturating_sub(without);
-    (!added.is_zero()).then(|| StallEffect { stage: stage.to_owned(), figure, measured, added, touched_share })
-}
-
-/// By nearest rank, as every percentile of records.
-fn p99(mut values: Vec<Duration>) -> Duration {
-    values.sort_unstable();
-    let rank = (values.len() * 99).div_ceil(100);
-    values[rank.max(1) - 1]
+        touched[stage] += u64::from(!stalled.is_zero());
+        Some(nanos(to.saturating_sub(from).saturating_sub(stalled) / parts))
+    });
+    let effect = |(index, stage): (usize, &StageAnalysis)| {
+        let measured = (latency.measured)(&stage.figures).filter(|it| it.count >= FEWEST)?;
+        let added = measured.p99.saturating_sub(least.times(Some(index))?.p99);
+        (!added.is_zero()).then(|| StallEffect {
+            stage: stage.stage.name.clone(),
+            figure: latency.name,
+            measured: measured.p99,
+            added,
+            touched_share: touched[index] as f64 / measured.count as f64,
+        })
+    };
+    stages.iter().enumerate().filter_map(effect).collect()
 }
 
 /// Stalls in order, and the time in all stalls before each.
@@ -143,7 +131,7 @@ impl Times<'_> {
 #[cfg(test)]
 mod tests {
     use engine::recorder::{Keep, WireTally};
-    use workload_profiles::workload::{Goodput, Load, Stage};
+    use workload_profiles::workload::{Load, Stage};
 
     use super::*;
 
@@ -158,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn time_in_stalls_is_that_of_each_part() {
+    fn time_in_stalls_adds_up_over_parts() {
         let stalls = stalls(&[(100, 20), (300, 100)]);
         let times = Times::new(&stalls.times);
         let within = |from: u64, to: u64| times.within(ms(from), ms(to)).as_millis();
@@ -166,51 +154,52 @@ mod tests {
         assert_eq!([within(100, 200), within(150, 250), within(250, 1_000), within(300, 900)], [0, 50, 50, 0]);
     }
 
-    /// 400 requests of one slot, one after the other, each with a first token after 40 ms and four more 5 ms apart. A stall of 100 ms in
-    /// each 4 s holds the first token of the request that it meets.
+    /// The effects of these stalls on one slot that sends so many requests, one after the other.
+    fn effects_of(requests: Vec<RequestRecord>, stalls: Option<Stalls>) -> Vec<StallEffect> {
+        let mut case = crate::tests::case(vec![Stage::new("c1", Load::closed(1, requests.len() as u64))]);
+        case.vitals.stalls = stalls;
+        let requests = requests.into_iter().map(|it| (it, WireTally::default()));
+        crate::tests::check_keeping(Keep::Records, &case, requests).judgement.stall_effects
+    }
+
+    /// 400 requests, each with a first token after 40 ms and four more 5 ms apart. A stall of 100 ms in each 4 s holds the first token of
+    /// the request that it meets.
     fn run(with_stalls: bool) -> Vec<StallEffect> {
-        let stage = Stage::new("c1", Load::closed(1, 400));
-        let workload = crate::tests::workload(vec![stage]);
-        let mut recorder = Recorder::new(1, Goodput::default(), Keep::Records);
-        let mut times = Vec::new();
+        let (mut times, mut requests) = (Vec::new(), Vec::new());
         let mut at = Duration::ZERO;
         for number in 0..400_u64 {
-            let (mut record, wire) = crate::tests::request(0, 0, 0, 5);
+            let (record, _) = crate::tests::request(0, 0, 0, 5);
             let held = if with_stalls && number % 60 == 30 { ms(100) } else { Duration::ZERO };
             let first = at + ms(40) + held;
             if !held.is_zero() {
                 times.push((first.as_millis() as u64, 100));
             }
-            record = RequestRecord { number, scheduled: at, sent: Some(at), first_token: Some(first), ..record };
+            let record = RequestRecord { number, scheduled: at, sent: Some(at), first_token: Some(first), ..record };
             at = first + ms(20);
-            recorder.record(RequestRecord { last_token: Some(at), ended: at, ..record }, &WireTally { ..wire });
+            requests.push(RequestRecord { last_token: Some(at), ended: at, ..record });
         }
-        let stalls = stalls(&times);
-        effects(&recorder, &workload, Some(&stalls))
+        effects_of(requests, Some(stalls(&times)))
     }
 
     #[test]
-    fn a_stall_of_a_closed_loop_is_told_by_what_it_adds_to_a_percentile() {
+    fn a_stall_in_a_closed_loop_is_reported_with_its_part_of_a_percentile() {
         assert_eq!(run(false), []);
         let found = run(true);
-        // 7 of 400 requests: p99 is one of theirs. TPOT was not touched.
-        let told: Vec<_> = found.iter().map(|it| (it.figure, it.measured, it.added)).collect();
-        assert_eq!(told, [("TTFT", ms(140), ms(100)), ("latency", ms(160), ms(100))]);
+        // 7 of 400 requests contain a stall, so that p99 does. No stall touched TPOT.
+        let effects: Vec<_> = found.iter().map(|it| (it.figure, it.measured, it.added)).collect();
+        assert_eq!(effects, [("TTFT", ms(140), ms(100)), ("latency", ms(160), ms(100))]);
         assert!((found[0].touched_share - 7.0 / 400.0).abs() < 1e-9);
         assert!((found[0].added_share() - 100.0 / 140.0).abs() < 1e-9);
     }
 
     #[test]
-    fn stalls_of_less_than_a_hundredth_of_the_requests_move_no_p99() {
-        // As before, with three stalls.
-        let mut recorder = Recorder::new(1, Goodput::default(), Keep::Records);
-        for number in 0..400_u64 {
-            let (record, wire) = crate::tests::request(0, number * 200, 0, 5);
-            recorder.record(RequestRecord { number, ..record }, &wire);
-        }
-        let workload = crate::tests::workload(vec![Stage::new("c1", Load::closed(1, 400))]);
+    fn stalls_in_less_than_a_hundredth_of_the_requests_do_not_change_p99() {
+        let requests = || {
+            let request = |number: u64| RequestRecord { number, ..crate::tests::request(0, number * 200, 0, 5).0 };
+            (0..400).map(request).collect::<Vec<_>>()
+        };
         let three = stalls(&[(90, 50), (20_090, 50), (40_090, 50)]);
-        assert_eq!(effects(&recorder, &workload, Some(&three)), []);
-        assert_eq!(effects(&recorder, &workload, None), []);
+        assert_eq!(effects_of(requests(), Some(three)), []);
+        assert_eq!(effects_of(requests(), None), []);
     }
 }

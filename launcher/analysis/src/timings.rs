@@ -88,16 +88,16 @@ fn of_tallies(tallies: &[StageTally], origins: &[LatencyOrigin]) -> (Vec<Timings
 }
 
 /// One figure of every stage, and of all stages together.
-struct Column {
+pub(super) struct Column {
     stages: Vec<Option<Distribution<f64>>>,
     all: Option<Distribution<f64>>,
 }
 
 impl Column {
-    fn from_records(
+    pub(super) fn from_records(
         records: &Records,
         stages: usize,
-        value: impl Fn(&RequestRecord, InFigures) -> Option<u64>,
+        mut value: impl FnMut(&RequestRecord, InFigures) -> Option<u64>,
     ) -> Column {
         let mut by_stage = vec![Vec::new(); stages];
         for (record, used) in records.with_figures() {
@@ -126,7 +126,7 @@ impl Column {
         stage.map_or(self.all, |it| self.stages.get(it).copied().flatten())
     }
 
-    fn times(&self, stage: Option<usize>) -> Option<Distribution<Duration>> {
+    pub(super) fn times(&self, stage: Option<usize>) -> Option<Distribution<Duration>> {
         self.get(stage).map(Distribution::into_times)
     }
 }
@@ -175,19 +175,18 @@ fn of_records(records: &Records, origins: &[LatencyOrigin]) -> (Vec<Timings>, Ti
     let mut all = timings(None, origins.first().copied().unwrap_or(LatencyOrigin::Scheduled));
     if origins.iter().any(|it| Some(it) != origins.first()) {
         // Stages of different origins are pooled, each request by the origin of its stage.
-        let is_sent = |it: &RequestRecord| origins.get(it.stage as usize) == Some(&LatencyOrigin::Sent);
-        let pooled = |[scheduled, sent]: [Time; 2]| {
-            let of = |it: &RequestRecord| if is_sent(it) { sent(it) } else { scheduled(it) };
-            Column::from_records(records, origins.len(), |it, used| of(it).filter(|_| used.answer).map(nanos))
+        let pooled = |of: fn(&RequestRecord, LatencyOrigin) -> Option<Duration>| {
+            let time = |it: &RequestRecord| of(it, *origins.get(it.stage as usize)?);
+            Column::from_records(records, origins.len(), |it, used| time(it).filter(|_| used.answer).map(nanos))
                 .times(None)
         };
-        all.ttft = pooled([RequestRecord::ttft_scheduled, RequestRecord::ttft_sent]);
-        all.latency = pooled([RequestRecord::latency_scheduled, RequestRecord::latency_sent]);
+        all.ttft = pooled(RequestRecord::ttft);
+        all.latency = pooled(RequestRecord::latency);
     }
     (stages, all)
 }
 
-fn nanos(time: Duration) -> u64 {
+pub(super) fn nanos(time: Duration) -> u64 {
     // Hundreds of years fit.
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

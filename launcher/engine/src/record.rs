@@ -9,6 +9,8 @@ use std::{
 use loadgen::results::completion::CompletedSample;
 use serde::Serialize;
 
+use crate::latency_origin::LatencyOrigin;
+
 /// What became of a request. Every request that was due has exactly one outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -248,24 +250,42 @@ impl RequestRecord {
         self.output_tokens.unwrap_or(self.content_events)
     }
 
+    /// When its latencies start to count.
+    pub fn start(&self, origin: LatencyOrigin) -> Duration {
+        match origin {
+            LatencyOrigin::Scheduled => self.scheduled,
+            LatencyOrigin::Sent => self.sent.unwrap_or(self.scheduled),
+        }
+    }
+
+    /// First token - start.
+    pub fn ttft(&self, origin: LatencyOrigin) -> Option<Duration> {
+        Some(self.first_token?.saturating_sub(self.start(origin)))
+    }
+
+    /// Last token - start.
+    pub fn latency(&self, origin: LatencyOrigin) -> Option<Duration> {
+        Some(self.last_token?.saturating_sub(self.start(origin)))
+    }
+
     /// First token - scheduled.
     pub fn ttft_scheduled(&self) -> Option<Duration> {
-        Some(self.first_token?.saturating_sub(self.scheduled))
+        self.ttft(LatencyOrigin::Scheduled)
     }
 
     /// First token - sent.
     pub fn ttft_sent(&self) -> Option<Duration> {
-        Some(self.first_token?.saturating_sub(self.sent.unwrap_or(self.scheduled)))
+        self.ttft(LatencyOrigin::Sent)
     }
 
     /// Last token - scheduled.
     pub fn latency_scheduled(&self) -> Option<Duration> {
-        Some(self.last_token?.saturating_sub(self.scheduled))
+        self.latency(LatencyOrigin::Scheduled)
     }
 
     /// Last token - sent.
     pub fn latency_sent(&self) -> Option<Duration> {
-        Some(self.last_token?.saturating_sub(self.sent.unwrap_or(self.scheduled)))
+        self.latency(LatencyOrigin::Sent)
     }
 
     /// Latency from sending / OSL; `None` without a token.
@@ -281,9 +301,14 @@ impl RequestRecord {
         Some(self.ttft_sent()? / self.osl() + tpot)
     }
 
+    /// The times between two tokens: OSL - 1; `None` below two tokens.
+    pub fn gaps(&self) -> Option<u32> {
+        self.osl().checked_sub(1).filter(|gaps| *gaps > 0)
+    }
+
     /// (last token - first token) / (OSL - 1); `None` below two tokens.
     pub fn tpot(&self) -> Option<Duration> {
-        let gaps = self.osl().checked_sub(1).filter(|gaps| *gaps > 0)?;
+        let gaps = self.gaps()?;
         Some(self.last_token?.saturating_sub(self.first_token?) / gaps)
     }
 

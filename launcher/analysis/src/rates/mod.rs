@@ -66,9 +66,17 @@ impl Work {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Plateau {
     pub(super) work: Work,
+    /// Above zero.
     pub(super) length: Duration,
     /// `None` of several stages together.
     pub(super) window: Option<RateWindow>,
+}
+
+impl Plateau {
+    /// An amount of the work, per second.
+    pub(super) fn rate(&self, amount: f64) -> f64 {
+        amount / self.length.as_secs_f64()
+    }
 }
 
 /// When the parts of a request that succeeded count.
@@ -96,7 +104,7 @@ impl Spans {
 /// The plateaus of all stages, and of each traffic class.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plateaus {
-    /// `None` for a stage without one: its rates are those of the whole stage.
+    /// `None` for a stage without a window: its rates cover the whole stage.
     pub(super) stages: Vec<Option<Plateau>>,
     /// Of each class over all stages; `None` where a stage has no plateau.
     pub(super) classes: Vec<Option<Plateau>>,

@@ -143,7 +143,7 @@ fn unsuccessful(outcome: RequestOutcome, stage: u32, due: u64) -> (RequestRecord
     (record, WireTally { error: Some("a few words".into()), ..WireTally::default() })
 }
 
-struct Case {
+pub(super) struct Case {
     workload: Workload,
     run: ResolvedRun,
     results: Vec<StageResult>,
@@ -151,10 +151,10 @@ struct Case {
     own_cpu: Duration,
     wall: Duration,
     workers: Vec<WorkerVitals>,
-    vitals: Vitals,
+    pub(super) vitals: Vitals,
 }
 
-fn case(stages: Vec<Stage>) -> Case {
+pub(super) fn case(stages: Vec<Stage>) -> Case {
     Case {
         workload: workload(stages),
         run: run(),
@@ -168,7 +168,15 @@ fn case(stages: Vec<Stage>) -> Case {
 }
 
 fn check(case: &Case, requests: impl IntoIterator<Item = (RequestRecord, WireTally)>) -> Analysis {
-    let mut recorder = Recorder::new(case.workload.stages.len(), case.workload.goodput.clone(), Keep::Summary)
+    check_keeping(Keep::Summary, case, requests)
+}
+
+pub(super) fn check_keeping(
+    keep: Keep,
+    case: &Case,
+    requests: impl IntoIterator<Item = (RequestRecord, WireTally)>,
+) -> Analysis {
+    let mut recorder = Recorder::new(case.workload.stages.len(), case.workload.goodput.clone(), keep)
         .with_classes(case.workload.classes.classes.len());
     for (record, wire) in requests {
         recorder.record(record, &wire);

@@ -28,13 +28,11 @@ impl Figure {
 
     /// `None` where it was not measured. An answer that is no stream has one time: it is the latency.
     fn of(self, record: &RequestRecord, origin: LatencyOrigin, streaming: bool) -> Option<Duration> {
-        match (self, origin) {
-            (Figure::Ttft, LatencyOrigin::Scheduled) => record.ttft_scheduled().filter(|_| streaming),
-            (Figure::Ttft, LatencyOrigin::Sent) => record.ttft_sent().filter(|_| streaming),
-            (Figure::Tpot, _) => record.tpot().filter(|_| streaming),
-            (Figure::Ntpot, _) => record.ntpot(),
-            (Figure::Latency, LatencyOrigin::Scheduled) => record.latency_scheduled(),
-            (Figure::Latency, LatencyOrigin::Sent) => record.latency_sent(),
+        match self {
+            Figure::Ttft => record.ttft(origin).filter(|_| streaming),
+            Figure::Tpot => record.tpot().filter(|_| streaming),
+            Figure::Ntpot => record.ntpot(),
+            Figure::Latency => record.latency(origin),
         }
     }
 }

@@ -158,10 +158,10 @@ impl Input<'_> {
             rates::fine(span(rated)?, stage.answers())
         });
         let spans = spans.collect::<Vec<_>>();
-        let fine = rates::headline_over_time(self, &spans);
+        let fine = rates::over_time(self, &spans, &self.windows);
         let outcomes = outcomes::of_stages(self, &spans);
         let spans = stages.iter().map(|it| rates::coarse(it.due?, it.answers()));
-        let coarse = rates::over_time(self, &spans.collect::<Vec<_>>());
+        let coarse = rates::over_time(self, &spans.collect::<Vec<_>>(), &[]);
         for (((stage, fine), coarse), outcomes) in stages.iter_mut().zip(fine).zip(coarse).zip(outcomes) {
             stage.rates = Rates::new(&fine);
             stage.outcomes = outcomes;
@@ -172,11 +172,8 @@ impl Input<'_> {
 
     /// When a request was due by the clock of its stage, in seconds; `None` of an unknown stage.
     fn due(&self, record: &RequestRecord) -> Option<f64> {
-        let due = match self.origins.get(record.stage as usize)? {
-            LatencyOrigin::Scheduled => record.scheduled,
-            LatencyOrigin::Sent => record.sent.unwrap_or(record.scheduled),
-        };
-        Some(due.as_secs_f64())
+        let origin = self.origins.get(record.stage as usize)?;
+        Some(record.start(*origin).as_secs_f64())
     }
 }
 

@@ -8,7 +8,7 @@ use statistics::{
 };
 
 use super::{Input, Series, Span};
-use crate::rates::Spans;
+use crate::rates::{RateWindow, Spans};
 
 /// Answers that a bin of an estimate holds on average, and the fewest and the most bins: enough for batches of bins.
 const ANSWERS_A_BIN: u64 = 4;
@@ -55,59 +55,43 @@ pub(super) fn coarse(span: Span, answers: u64) -> Option<RateBins> {
     RateBins::new(span.open, span.close, bins::number(usize::try_from(answers).ok()?)?)
 }
 
-/// Requests that succeeded and output tokens over time as the headline rates count them, of each stage.
-pub(super) fn headline_over_time(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<[Series; 2]> {
-    let has_window = |stage: usize| input.windows.get(stage).is_some_and(Option::is_some);
-    let of_whole: Vec<_> =
-        bins.iter().enumerate().map(|(stage, it)| it.clone().filter(|_| !has_window(stage))).collect();
-    let mut stages = over_time(input, &of_whole);
-    let mut windows: Vec<_> = bins
-        .iter()
-        .enumerate()
-        .map(|(stage, it)| it.clone().filter(|_| has_window(stage)))
-        .map(|it| [it.clone(), it])
-        .collect();
-    for record in input.records.iter().filter(|it| it.outcome.is_success()) {
-        let stage = record.stage as usize;
-        let (Some([Some(requests), Some(tokens)]), Some(origin)) = (windows.get_mut(stage), input.origins.get(stage))
-        else {
-            continue;
-        };
-        let spans = Spans::new(record, *origin);
-        spread(requests, spans.request, 1.0);
-        spread(tokens, spans.output, f64::from(record.osl()));
-    }
-    for (stage, [requests, tokens]) in windows.into_iter().enumerate() {
-        if let (Some(requests), Some(tokens)) = (requests, tokens) {
-            stages[stage] = [requests.rates(), tokens.rates()];
-        }
-    }
-    stages
-}
-
-pub(super) fn spread(bins: &mut RateBins, (from, to): (Duration, Duration), amount: f64) {
-    bins.spread(from.as_secs_f64(), to.as_secs_f64(), amount);
-}
-
-/// Requests that succeeded and output tokens over time, of each stage; empty where it has no bins.
-pub(super) fn over_time(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<[Series; 2]> {
+/// Requests that succeeded and output tokens over time, of each stage; empty where it has no bins. A stage with a window counts as the
+/// headline rates do: each request evenly from its start to its end. The other stages count a request when it ends.
+pub(super) fn over_time(
+    input: &Input<'_>,
+    bins: &[Option<RateBins>],
+    windows: &[Option<RateWindow>],
+) -> Vec<[Series; 2]> {
     let mut stages: Vec<_> = bins.iter().map(|it| [it.clone(), it.clone()]).collect();
     for (record, used) in input.records.with_figures() {
         let stage = record.stage as usize;
-        let (Some([Some(requests), Some(tokens)]), Some(tally)) = (stages.get_mut(stage), input.tallies.get(stage))
+        let (Some([Some(requests), Some(tokens)]), Some(tally), Some(origin)) =
+            (stages.get_mut(stage), input.tallies.get(stage), input.origins.get(stage))
         else {
             continue;
         };
+        if windows.get(stage).is_some_and(Option::is_some) {
+            if record.outcome.is_success() {
+                let spans = Spans::new(record, *origin);
+                spread(requests, spans.request, 1.0);
+                spread(tokens, spans.output, f64::from(record.osl()));
+            }
+            continue;
+        }
         if used.answer {
             requests.add(record.ended.as_secs_f64(), 1.0);
         }
         // A cut window has the tokens that came within it, also of requests that ended later.
         let of_cut = tally.window_bounds.is_some() && (record.outcome.is_success() || !record.outcome.is_decided());
         if let Some(last) = record.last_token.filter(|_| used.answer || of_cut) {
-            let first = record.first_token.unwrap_or(last);
-            tokens.spread(first.as_secs_f64(), last.as_secs_f64(), f64::from(record.osl()));
+            spread(tokens, (record.first_token.unwrap_or(last), last), f64::from(record.osl()));
         }
     }
     let series = |bins: Option<RateBins>| bins.map_or_else(Vec::new, |it| it.rates());
     stages.into_iter().map(|it| it.map(series)).collect()
+}
+
+/// Adds an amount that comes evenly from one moment to another.
+pub(super) fn spread(bins: &mut RateBins, (from, to): (Duration, Duration), amount: f64) {
+    bins.spread(from.as_secs_f64(), to.as_secs_f64(), amount);
 }

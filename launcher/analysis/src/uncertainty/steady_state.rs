@@ -212,7 +212,7 @@ pub(super) fn within(input: &Input<'_>, stages: &[Whole], found: &[Found]) -> Ve
         }
     }
     let bins = windows.iter().zip(found).map(|(it, found)| rates::fine(found.window?, it.as_ref()?.requests));
-    let over_time = rates::over_time(input, &bins.collect::<Vec<_>>());
+    let over_time = rates::over_time(input, &bins.collect::<Vec<_>>(), &[]);
     for ((window, found), over_time) in windows.iter_mut().zip(found).zip(over_time) {
         let Some(window) = window else { continue };
         let rates = Rates::new(&over_time);

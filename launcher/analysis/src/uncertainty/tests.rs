@@ -19,25 +19,15 @@ fn request(number: u64, ttft: f64, tpot: f64) -> RequestRecord {
     let sent = due + ms(2.0);
     let first = sent + ms(ttft);
     let last = first + ms(9.0 * tpot);
+    let (record, _) = crate::tests::request(0, 0, 0, 10);
     RequestRecord {
-        stage: 0,
         number,
-        turn: None,
         scheduled: due,
         sent: Some(sent),
-        permit_wait: None,
         first_token: Some(first),
         last_token: Some(last),
         ended: last,
-        outcome: RequestOutcome::Ok,
-        requested_input_tokens: None,
-        requested_output_tokens: None,
-        input_tokens: None,
-        cached_tokens: None,
-        class: None,
-        output_tokens: Some(10),
-        content_events: 10,
-        replica: None,
+        ..record
     }
 }
 

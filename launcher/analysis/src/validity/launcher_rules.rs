@@ -10,7 +10,7 @@ use crate::{StallEffect, stage::StageAnalysis};
 /// long run. With fewer values the 99th percentile is the largest value.
 const ENOUGH: u64 = 100;
 
-/// Stalls that add a smaller part to a percentile leave it that of the server.
+/// The share of a percentile that stalls must exceed to make the figure invalid.
 const STALL_PART: f64 = 0.05;
 
 /// A rule, and what it found: of the run as a whole, or of single stages of several.
@@ -173,8 +173,12 @@ fn events_dropped(evidence: &Evidence<'_>) -> Option<Reason> {
 
 /// Whether no figure of the run is a time: an accuracy test alone.
 pub(super) fn is_untimed(stages: &[StageAnalysis]) -> bool {
-    let untimed = |it: &StageAnalysis| matches!(it.stage.load, Load::LoadGen { phase: Phase::Accuracy { .. }, .. });
-    !stages.is_empty() && stages.iter().all(untimed)
+    !stages.is_empty() && !stages.iter().any(is_timed)
+}
+
+/// Whether the figures of a stage are times. Late requests do not change the answers of an accuracy test.
+fn is_timed(stage: &StageAnalysis) -> bool {
+    !matches!(stage.stage.load, Load::LoadGen { phase: Phase::Accuracy { .. }, .. })
 }
 
 /// Whether the stages of a run are judged one by one. The tests of a LoadGen run belong together.
@@ -216,12 +220,10 @@ fn past<T: PartialOrd + Copy>(
             _ => by_stage,
         };
     }
-    // An accuracy phase is not judged by times: late requests do not change its answers.
-    let timed = |it: &&StageAnalysis| !matches!(it.stage.load, Load::LoadGen { phase: Phase::Accuracy { .. }, .. });
-    let untimed = stages.iter().any(|it| !timed(&it));
+    let untimed = !stages.iter().all(is_timed);
     let of_run = of_run.filter(|_| !untimed);
     let enough = if untimed { 1 } else { ENOUGH };
-    let values = stages.iter().filter(timed);
+    let values = stages.iter().filter(|it| is_timed(it));
     let values = values.filter_map(|it| of_stage(it).map(|(value, count)| (value, count, &it.stage.name)));
     let worse = |a: (T, u64, _), b: (T, u64, _)| if b.0 > a.0 { b } else { a };
     if let Some(of_run) = of_run.filter(|it| *it > bound) {

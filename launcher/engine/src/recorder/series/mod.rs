@@ -120,10 +120,7 @@ impl TimeSeries {
     }
 
     fn record_latencies(&mut self, request: &RequestRecord) {
-        let (ttft, latency) = match self.latency_origin {
-            LatencyOrigin::Scheduled => (request.ttft_scheduled(), request.latency_scheduled()),
-            LatencyOrigin::Sent => (request.ttft_sent(), request.latency_sent()),
-        };
+        let (ttft, latency) = (request.ttft(self.latency_origin), request.latency(self.latency_origin));
         if let Some((at, ttft)) = request.first_token.zip(ttft) {
             self.place(nanos(at)).bin.ttft.record(nanos(ttft));
         }
