@@ -15,7 +15,7 @@ use crate::{
     units::Seed,
 };
 
-/// What a run without a seed was given before each drew its own.
+/// The seed of a run without one in earlier releases. A run of this release draws its own.
 const SEED_OF_EARLIER_RELEASES: u64 = 42;
 /// How long a server that is started for a run is waited for at least, where the spec does not say.
 const SERVER_START_SECONDS: u32 = 900;

@@ -151,7 +151,7 @@ pub struct ResolvedRun {
     pub profile_source: String,
     /// Every random draw derives from it.
     pub seed: Seed,
-    /// The user chose the seed: each run of a series has it. Otherwise each run of a series has its own. True in files of earlier releases.
+    /// Whether the user chose the seed. Each run of a series then uses it; otherwise each run draws its own. True in files of earlier releases.
     #[serde(default = "fixed", skip_serializing_if = "Clone::clone")]
     pub fixed_seed: bool,
     /// The texts of synthetic prompts derive from it as well.
@@ -365,8 +365,7 @@ fn check_resource_names(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     }
 }
 
-/// A rule of the definition says the same to the API server.
-/// What no container runtime takes: the API server stores it, and no pod starts.
+/// The API server stores such an image, and no container runtime starts it.
 fn check_image(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     let image = spec.launcher.image.as_deref().unwrap_or_default();
     if image.chars().any(|it| it.is_whitespace() || it.is_control()) {
@@ -375,6 +374,7 @@ fn check_image(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     }
 }
 
+/// A rule of the definition says the same to the API server.
 fn check_labels(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     for label in spec.launcher.labels.keys() {
         if let Some(prefix) = RESERVED_LABELS.iter().find(|it| label.starts_with(**it)) {

@@ -12,7 +12,7 @@ pub use comparison::MOST_RUNS;
 use comparison::{Comparison, Figure, GateOutcome, GateRule, Run, compare, markdown, text};
 use crds::{ExitCode, wording::suggestion};
 use files::output;
-use report::{json::ReportDocument, report_file::Reports};
+use report::json::ReportDocument;
 
 /// The exit code of a gate that an error ended, as that of `run --gate`.
 const GATE_ERROR: u8 = 3;
@@ -50,49 +50,29 @@ pub struct Found {
 /// What was found of a run.
 #[derive(Debug)]
 pub enum Report {
-    /// The report was read.
-    Read(Box<ReportDocument>),
-    /// Those of the runs of a series that count were read: two or more.
-    Series(Vec<ReportDocument>),
+    /// The report of a run, or the reports of the valid runs of a series.
+    Read(Vec<ReportDocument>),
     /// Why there is none, and what to do.
     Missing(String),
     /// It was not read, because another run has none.
     NotRead,
 }
 
-impl<E: Display> From<Result<ReportDocument, E>> for Report {
-    fn from(read: Result<ReportDocument, E>) -> Report {
+impl<E: Display> From<Result<Vec<ReportDocument>, E>> for Report {
+    fn from(read: Result<Vec<ReportDocument>, E>) -> Report {
         match read {
-            Ok(report) => Report::Read(Box::new(report)),
-            Err(error) => Report::Missing(error.to_string()),
-        }
-    }
-}
-
-impl<E: Display> From<Result<Reports, E>> for Report {
-    fn from(read: Result<Reports, E>) -> Report {
-        match read {
-            Ok(Reports { series, .. }) if series.len() > 1 => Report::Series(series),
-            Ok(Reports { report, .. }) => Report::Read(Box::new(report)),
+            Ok(reports) => Report::Read(reports),
             Err(error) => Report::Missing(error.to_string()),
         }
     }
 }
 
 impl Found {
-    fn series(&self) -> &[ReportDocument] {
-        match &self.report {
-            Report::Series(series) => series,
-            _ => &[],
-        }
-    }
-
-    fn report(&self) -> Option<&ReportDocument> {
-        match &self.report {
-            Report::Read(report) => Some(report),
-            Report::Series(series) => series.first(),
-            Report::Missing(_) | Report::NotRead => None,
-        }
+    /// `None` where no report was read.
+    fn run(&self) -> Option<Run<'_>> {
+        let Report::Read(reports) = &self.report else { return None };
+        let (report, more) = reports.split_first()?;
+        Some(Run { path: &self.name, report, more })
     }
 }
 
@@ -139,9 +119,7 @@ impl CompareFlags {
         if !problems.is_empty() {
             return Err(wrong(problems));
         }
-        let reports =
-            runs.iter().filter_map(|it| Some(Run { path: &it.name, report: it.report()?, series: it.series() }));
-        let reports: Vec<Run<'_>> = reports.collect();
+        let reports: Vec<Run<'_>> = runs.iter().filter_map(Found::run).collect();
         let mut comparison = compare(&reports).ok_or_else(|| wrong(vec![number_of_runs(reports.len())]))?;
         comparison.gate =
             self.gate.map(|percent| GateRule { percent, figures: self.figure.clone() }.apply(&comparison));
@@ -168,8 +146,8 @@ impl CompareFlags {
             problems.push(format!("{problem}{more}"));
         }
         for (later, run) in runs.iter().enumerate() {
-            let Some(report) = run.report() else { continue };
-            let same = runs[..later].iter().find(|it| it.report().is_some_and(|it| is_same(it, report)));
+            let Some(Run { report, .. }) = run.run() else { continue };
+            let same = runs[..later].iter().find(|it| it.run().is_some_and(|it| is_same(it.report, report)));
             if let Some(earlier) = same {
                 problems.push(format!("{}: is the run of {}; give another run", run.name, earlier.name));
             }

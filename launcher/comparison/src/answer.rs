@@ -1,4 +1,4 @@
-//! What a comparison comes to, in one sentence that a person can repeat.
+//! The result of a comparison in one sentence.
 
 use serde::Serialize;
 
@@ -10,16 +10,16 @@ use crate::{
 
 /// Two runs are equal if no mean latency can differ by more than this many percent.
 const EQUAL_PERCENT: f64 = 10.0;
-/// The difference that a longer run is to show.
+/// The difference that a proposed duration makes visible.
 const SHOWN_PERCENT: f64 = 5.0;
 /// The means that decide whether two runs are equal.
 pub(crate) const DECIDING: [&str; 3] = ["ttft.mean", "tpot.mean", "e2e.mean"];
 /// The most figures, and the most stages, that a sentence names.
 const MOST_NAMED: usize = 3;
-/// Nobody runs a stage this many times as long.
+/// The largest factor by which an answer proposes to lengthen a stage.
 const MOST_TIMES: f64 = 50.0;
 
-/// What a sentence says, for its colour and for programs.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Answer {
@@ -29,17 +29,17 @@ pub enum Answer {
     Mixed,
     /// Every difference above a bound is ruled out.
     Equal,
-    /// A longer run would tell.
+    /// The intervals are too wide to decide.
     Undecided,
     NotComparable,
 }
 
-/// The answer of a stage, and its sentence. `name`: that of the other run. `seconds`: the duration of the shorter stage.
+/// The answer of a stage, and its sentence. `name`: the name of the other run. `seconds`: the duration of the shorter stage.
 pub(crate) fn of_stage(name: &str, figures: &[FigureDocument], seconds: f64) -> (Answer, String) {
     let found: Vec<&FigureDocument> = Family::ALL.into_iter().filter_map(|it| named(figures, it)).collect();
     if let Some(first) = found.first() {
         let has = |verdict| found.iter().any(|it| it.verdict == verdict);
-        let is_time = Family::of(&first.figure).is_some_and(Family::is_time);
+        let is_time = first.family.is_time();
         let (answer, word) = match (has(Verdict::Worse), has(Verdict::Better)) {
             (true, true) => (Answer::Mixed, "is better in some figures and worse in others"),
             (true, false) => (Answer::Worse, if is_time { "is slower" } else { "is worse" }),
@@ -61,15 +61,16 @@ pub(crate) fn of_stage(name: &str, figures: &[FigureDocument], seconds: f64) -> 
         let answer = if open.why.starts_with(NOT_COMPARABLE) { Answer::NotComparable } else { Answer::Undecided };
         return (answer, format!("{} cannot be decided: {}", open.title, open.why));
     }
-    let largest = |it: &FigureDocument| percents95(it).map_or(0.0, |[low, high]| low.abs().max(high.abs()));
-    let widest = deciding.iter().copied().max_by(|one, other| largest(one).total_cmp(&largest(other)));
-    let Some((widest, bound)) = widest.map(|it| (it, largest(it))) else {
-        return (Answer::Undecided, String::new());
-    };
+    let bound = largest(figures);
     if bound <= EQUAL_PERCENT {
         return (Answer::Equal, format!("A and {name} are equal within {}", percent(bound)));
     }
-    let [low, high] = percents95(widest).unwrap_or_default();
+    let widest = deciding.iter().filter_map(|it| Some((it, percents95(it)?)));
+    let Some((widest, [low, high])) =
+        widest.max_by(|(_, one), (_, other)| either_way(*one).total_cmp(&either_way(*other)))
+    else {
+        return (Answer::Undecided, String::new());
+    };
     let differs = format!("{} differs by {} to {} %", widest.title, tenths(low), tenths(high));
     let is_narrow = high - low <= 2.0 * SHOWN_PERCENT;
     let more = match longer(high - low, 2.0 * SHOWN_PERCENT, seconds) {
@@ -80,7 +81,7 @@ pub(crate) fn of_stage(name: &str, figures: &[FigureDocument], seconds: f64) -> 
     (Answer::Undecided, format!("too short to tell: {differs}{more}"))
 }
 
-/// How the reason of a figure begins that cannot be compared.
+/// The prefix of the reason why a figure cannot be compared.
 pub(crate) const NOT_COMPARABLE: &str = "not comparable: ";
 
 /// The answer of all stages.
@@ -101,8 +102,7 @@ pub(crate) fn of_pair(name: &str, stages: &[StagePairDocument]) -> (Answer, Stri
     let open = with(&[Answer::Undecided, Answer::NotComparable]);
     match open.first() {
         None => {
-            let widest = stages.iter().flat_map(|it| &it.figures).filter(|it| DECIDING.contains(&it.figure.as_str()));
-            let bound = widest.filter_map(percents95).map(|[low, high]| low.abs().max(high.abs())).fold(0.0, f64::max);
+            let bound = largest(stages.iter().flat_map(|it| &it.figures));
             (first.answer, format!("A and {name} are equal within {} in all {} stages", percent(bound), stages.len()))
         }
         Some(one) => {
@@ -121,7 +121,7 @@ fn named(figures: &[FigureDocument], family: Family) -> Option<&FigureDocument> 
         _ => 3,
     };
     let differs = |it: &&FigureDocument| matches!(it.verdict, Verdict::Better | Verdict::Worse);
-    figures.iter().filter(|it| Family::of(&it.figure) == Some(family)).filter(differs).min_by_key(rank)
+    figures.iter().filter(|it| it.family == family).filter(differs).min_by_key(rank)
 }
 
 fn with_interval(it: &FigureDocument) -> String {
@@ -133,15 +133,25 @@ fn with_interval(it: &FigureDocument) -> String {
     }
 }
 
-/// The interval of a difference at 95 %, looked at alone, in percent of the base.
+/// The largest difference of a mean latency, in percent, that the intervals at 95 % do not exclude.
+fn largest<'a>(figures: impl IntoIterator<Item = &'a FigureDocument>) -> f64 {
+    let deciding = figures.into_iter().filter(|it| DECIDING.contains(&it.figure.as_str()));
+    deciding.filter_map(percents95).map(either_way).fold(0.0, f64::max)
+}
+
+fn either_way([low, high]: [f64; 2]) -> f64 {
+    low.abs().max(high.abs())
+}
+
+/// The interval of a difference at 95 % for this figure alone, in percent of the base.
 pub(crate) fn percents95(it: &FigureDocument) -> Option<[f64; 2]> {
     let base = it.base?.value.abs();
     let interval = it.interval95.filter(|_| base > 0.0)?;
     Some(interval.map(|bound| 100.0 * bound / base))
 }
 
-/// How long stages have to be so that an interval that is this wide becomes as wide as wanted: its width falls with the root of their
-/// length. `None` if that is longer than anybody waits.
+/// The stage duration that narrows an interval from `width` to `wanted`. The width decreases with the square root of the duration. `None` above
+/// [`MOST_TIMES`] times the duration.
 pub(crate) fn longer(width: f64, wanted: f64, seconds: f64) -> Option<String> {
     let times = (width / wanted).powi(2);
     let usable = times.is_finite() && times <= MOST_TIMES && seconds > 0.0;

@@ -5,7 +5,13 @@ use crds::summary::Outcome;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::{Run, answer::Answer, figure::Way, gate::Gate, remarks::Remark};
+use crate::{
+    Run,
+    answer::Answer,
+    figure::{Family, Way},
+    gate::Gate,
+    remarks::Remark,
+};
 
 /// The version of the JSON. It changes when a reader must know of a change.
 pub const FORMAT: &str = "benchwright.dev/comparison/v1";
@@ -62,7 +68,7 @@ impl RunDocument {
             server: crate::remarks::server(run.report),
             started: run.report.started,
             outcome: run.report.outcome,
-            runs: (run.series.len() > 1).then_some(run.series.len()),
+            runs: (!run.more.is_empty()).then_some(1 + run.more.len()),
             accuracy: run.report.accuracy.clone(),
         }
     }
@@ -74,7 +80,7 @@ impl RunDocument {
 pub struct PairDocument {
     /// The name of the other run.
     pub run: String,
-    /// What the comparison comes to.
+    /// The result of the comparison.
     pub answer: Answer,
     /// The same in a sentence.
     pub sentence: String,
@@ -105,7 +111,7 @@ pub struct StagePairDocument {
     pub base: String,
     /// Its name in the other run.
     pub other: String,
-    /// What the comparison of the stage comes to.
+    /// The result for this stage.
     pub answer: Answer,
     /// The same in a sentence.
     pub sentence: String,
@@ -119,6 +125,8 @@ pub struct StagePairDocument {
 #[serde(rename_all = "camelCase")]
 pub struct FigureDocument {
     pub figure: String,
+    #[serde(skip)]
+    pub(crate) family: Family,
     /// What a table calls it.
     pub title: String,
     /// Empty for a share of one, and for money.
@@ -134,13 +142,13 @@ pub struct FigureDocument {
     /// In percent of the base; absent where that is 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
-    /// The interval of the difference, which holds together with all others of the pair.
+    /// The interval of the difference. All intervals of the pair hold together, except with the probability `familyError`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
     /// The same in percent of the base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_percent: Option<[f64; 2]>,
-    /// The interval of the difference that misses it with 5 %, looked at alone.
+    /// The interval of the difference at 95 % for this figure alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval95: Option<[f64; 2]>,
     pub verdict: Verdict,

@@ -20,11 +20,11 @@ pub enum Interactivity {
     InverseOfNtpotP90,
 }
 
-/// Figures that tell of the same thing: what slows one of them down slows the others down as well.
+/// A group of figures that depend on each other. A slower server changes all of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     Ttft,
-    /// TPOT, ITL and what is derived from them.
+    /// TPOT, ITL and interactivity.
     Decode,
     /// The whole request: E2E and NTPOT.
     Request,
@@ -35,11 +35,6 @@ pub(crate) enum Family {
 
 impl Family {
     pub(crate) const ALL: [Family; 5] = [Family::Ttft, Family::Decode, Family::Request, Family::Rates, Family::Errors];
-
-    /// The family of a figure by its name.
-    pub(crate) fn of(name: &str) -> Option<Family> {
-        Figure::all().into_iter().find(|it| it.name() == name).map(Figure::family)
-    }
 
     /// Whether its figures are times.
     pub(crate) fn is_time(self) -> bool {
@@ -145,7 +140,7 @@ impl Figure {
         }
     }
 
-    /// What it tells of.
+    /// Its family.
     pub(crate) fn family(self) -> Family {
         match self.metric() {
             Metric::Ttft => Family::Ttft,

@@ -29,8 +29,8 @@ pub use markdown::markdown;
 pub use remarks::{Remark, Severity};
 pub use terminal::text;
 
-/// The probability that among the differences between two runs, one for each family of figures, one or more miss the true difference. Twenty comparisons of
-/// equal runs then find nothing, four times of five at least.
+/// The probability that one or more intervals of a pair, one per family of figures, miss the true difference. In four of five cases or
+/// more, twenty comparisons of equal runs then report no difference.
 pub const FAMILY_ERROR: f64 = 0.01;
 
 /// The smallest difference that is one, in percent of the larger of both values. Runs of one setting differ by more than the
@@ -45,11 +45,11 @@ pub const MOST_RUNS: usize = 26;
 pub struct Run<'a> {
     /// Where its report was found, as the user named it.
     pub path: &'a str,
-    /// Of a series, the report of its first run that counts: what the runs are is read there.
+    /// The report of the run. For a series, the report of its first valid run, which also names the server and the model.
     pub report: &'a ReportDocument,
-    /// The reports of all runs of a series that count, two or more; empty for a single run. Each figure is the mean over them, and its
-    /// interval that between them.
-    pub series: &'a [ReportDocument],
+    /// The reports of the other valid runs of a series; empty for a single run. Each figure of a series is the mean over its runs, with the
+    /// interval between the runs.
+    pub more: &'a [ReportDocument],
 }
 
 /// Compares each run with the first. `None` with less than two runs, or more than [`MOST_RUNS`].

@@ -26,7 +26,7 @@ struct Beside {
     estimates: Result<[Estimated; 2], String>,
 }
 
-/// `name`: that of the other run.
+/// `name`: the name of the other run.
 pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument {
     let (base, other) = (one.report, two.report);
     let matched = stages::matched(base, other, name);
@@ -44,7 +44,7 @@ pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument 
         |of_stage: &[Beside], family| of_stage.iter().any(|it| it.figure.family() == family && it.estimates.is_ok());
     let families = besides.iter().flat_map(|it| Family::ALL.into_iter().filter(|family| has_interval(it, *family)));
     let families = families.count();
-    // Bonferroni over families: what slows one figure of a family down slows the others down as well, so that these add little.
+    // Bonferroni over families. The figures of one family depend on each other, so that each of them adds little error.
     let error = FAMILY_ERROR / families.max(1) as f64;
     let stages = matched.pairs.iter().zip(besides).map(|((one, two), figures)| {
         let figures: Vec<FigureDocument> = figures.into_iter().map(|it| decided(it, error)).collect();
@@ -67,10 +67,8 @@ impl<'a> Reader<'a> {
             let stage = of.stages.iter().find(|it| it.name == stage.name && !it.profiled)?;
             Some(Source { stage, hardware: of.hardware.as_ref() })
         };
-        match run.series {
-            [] => Reader(vec![Source { stage, hardware: run.report.hardware.as_ref() }]),
-            runs => Reader(runs.iter().filter_map(source).collect()),
-        }
+        let own = Source { stage, hardware: run.report.hardware.as_ref() };
+        Reader(std::iter::once(own).chain(run.more.iter().filter_map(source)).collect())
     }
 
     fn read(&self, figure: Figure) -> Option<Reading> {
@@ -129,6 +127,7 @@ fn decided(beside: Beside, error: f64) -> FigureDocument {
     };
     FigureDocument {
         figure: figure.name(),
+        family: figure.family(),
         title: figure.title(),
         unit: figure.unit().to_owned(),
         better: figure.way(),

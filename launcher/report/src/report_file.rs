@@ -62,32 +62,23 @@ impl ReportFileError {
     }
 }
 
-/// The reports at a path.
-#[derive(Debug)]
-pub struct Reports {
-    /// Of the run; of a series, of its first run that counts.
-    pub report: ReportDocument,
-    /// Of the runs of a series that count, two or more; empty for a single run.
-    pub series: Vec<ReportDocument>,
-}
-
-/// Reads the report at a path, or those of a series of runs.
+/// Reads the report of a run, or the reports of all valid runs of a series: two or more.
 ///
 /// # Errors
-/// As [`read`]; or fewer than two runs of a series count.
-pub fn read_all(path: &Path) -> Result<Reports, ReportFileError> {
+/// As [`read`]; or the series has fewer than two valid runs.
+pub fn read_all(path: &Path) -> Result<Vec<ReportDocument>, ReportFileError> {
     let is_series = path.join("repeats.json").is_file() && !path.join(REPORT).exists();
     if !is_series {
-        return read(path).map(|(_, report)| Reports { report, series: Vec::new() });
+        return read(path).map(|(_, report)| vec![report]);
     }
     let folders = (1..=MAX_REPEATS).map(|number| path.join(repeat_name(number))).take_while(|it| it.is_dir());
     let all = folders.map(|it| read(&it).map(|it| it.1)).collect::<Result<Vec<_>, _>>()?;
     let found = all.len();
     let counts = |it: &ReportDocument| !matches!(it.outcome, Outcome::Invalid | Outcome::Error | Outcome::Cancelled);
     let series: Vec<ReportDocument> = all.into_iter().filter(counts).collect();
-    match &series[..] {
-        [first, _, ..] => Ok(Reports { report: first.clone(), series }),
-        few => Err(ReportFileError::Series { path: path.to_owned(), found, counting: few.len() }),
+    match series.len() {
+        counting @ (0 | 1) => Err(ReportFileError::Series { path: path.to_owned(), found, counting }),
+        _ => Ok(series),
     }
 }
 

@@ -6,7 +6,7 @@ use report::json::ReportDocument;
 use crate::queue::{Server, run, run_of};
 
 pub fn pair(base: &ReportDocument, other: &ReportDocument) -> Comparison {
-    compare(&[Run { path: "a", report: base, series: &[] }, Run { path: "b", report: other, series: &[] }]).unwrap()
+    compare(&[Run { path: "a", report: base, more: &[] }, Run { path: "b", report: other, more: &[] }]).unwrap()
 }
 
 /// The figures of the only stage.
@@ -110,9 +110,9 @@ fn a_series_of_runs_has_the_mean_over_them_and_the_interval_between_them() {
     let of = |server: Server, seeds: [u64; 3]| seeds.map(|seed| run(server, seed));
     let (one, two) = (of(Server::default(), [1, 2, 3]), of(Server { token_ms: 22.0, ..Server::default() }, [4, 5, 6]));
     let runs = [
-        Run { path: "a", report: &one[0], series: &one },
-        Run { path: "b", report: &two[0], series: &two },
-        Run { path: "c", report: &two[1], series: &[] },
+        Run { path: "a", report: &one[0], more: &one[1..] },
+        Run { path: "b", report: &two[0], more: &two[1..] },
+        Run { path: "c", report: &two[1], more: &[] },
     ];
     let comparison = compare(&runs).unwrap();
     assert_eq!(comparison.runs.iter().map(|it| it.runs).collect::<Vec<_>>(), [Some(3), Some(3), None]);
@@ -202,7 +202,7 @@ fn a_sure_difference_that_is_small_is_none() {
 fn each_other_run_is_compared_with_the_first() {
     let runs =
         [run(Server::default(), 1), run(Server::default(), 2), run(Server { token_ms: 25.0, ..Server::default() }, 3)];
-    let all: Vec<Run<'_>> = runs.iter().map(|report| Run { path: "x", report, series: &[] }).collect();
+    let all: Vec<Run<'_>> = runs.iter().map(|report| Run { path: "x", report, more: &[] }).collect();
     let comparison = compare(&all).unwrap();
     let names: Vec<&str> = comparison.runs.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["A", "B", "C"]);

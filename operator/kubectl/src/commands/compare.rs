@@ -141,5 +141,5 @@ async fn copied(
         copy::compare(source, &received, &[REPORT_FILE_NAME])?;
     }
     let read = report_file::read(&folder.path().join(REPORT_FILE_NAME));
-    Ok(read.map(|it| it.1).map_err(|it| it.named(&source.run)).into())
+    Ok(read.map(|it| vec![it.1]).map_err(|it| it.named(&source.run)).into())
 }
