@@ -149,8 +149,8 @@ pub struct BenchmarkRunSpec {
     #[serde(default, skip_serializing_if = "is_default")]
     pub profile: Profile,
 
-    /// Every random draw of the run derives from it: the same seed and profile send the same requests at the same times.
-    /// Default: drawn for each run, and the same in each of its attempts; the status and the report tell it.
+    /// The seed of every random draw of the run. The same seed and profile send the same requests at the same times.
+    /// Default: each run draws a seed, which all its attempts use. The status and the report contain the seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 0, max = MAX_SEED)))]
     pub seed: Option<u64>,

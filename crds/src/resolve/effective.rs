@@ -308,7 +308,7 @@ pub struct Retention {
 }
 
 impl EffectiveSpec {
-    /// Fills in what a spec leaves out: llm-d-benchmark's own value wherever it has one. A seed is drawn from the UID of the run.
+    /// Fills in the defaults: the value of llm-d-benchmark wherever it has one. The default seed derives from the UID of the run.
     pub fn new(spec: &BenchmarkRunSpec, uid: &str, settings: &Settings) -> Self {
         EffectiveSpec {
             target: target(&spec.target, harness(spec), settings),

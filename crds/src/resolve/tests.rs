@@ -397,6 +397,16 @@ fn labels_of_the_operator_are_refused() {
 }
 
 #[test]
+fn an_image_with_blanks_is_refused() {
+    let image = |of: &str| check("bench", &format!("{{target: {{simulator: {{}}}}, launcher: {{image: '{of}'}}}}"));
+    assert!(image("registry.example:5000/a/b@sha256:0123").is_ok());
+    for wrong in ["a b", " a", "a\u{a0}b"] {
+        let errors = image(wrong).unwrap_err();
+        assert!(errors.len() == 1 && errors[0].starts_with("spec.launcher.image: is "), "{errors:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_repeated_says_what_to_do() {
     let spec = |rest: &str| check("bench", &format!("{{target: {{simulator: {{}}}}, {rest}}}"));
     assert_eq!(spec("seed: 1").unwrap().repeat, 1);

@@ -39,7 +39,7 @@ pub struct Accuracy {
     /// Samples that the limits hold for; absent where there is no such number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted: Option<u64>,
-    /// Why the scores may not be those of the model, whatever the verdict: answers that the tokenizer does not know.
+    /// Why the scores may not belong to the model: answers with tokens that the tokenizer does not know. Independent of the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
     /// How the figures came about, a sentence each.

@@ -266,7 +266,7 @@ impl Figures {
         Figures { goodput: None, ..figures }
     }
 
-    /// `plateau`: what succeeded between fill and drain; `None` if that is not known.
+    /// `plateau`: the successful work between fill and drain; `None` if unknown.
     pub(super) fn from_tally(
         tally: &StageTally,
         timings: &Timings,

@@ -42,7 +42,7 @@ pub struct SelfJudgement {
     pub steal_share: Option<f64>,
     /// When the process could not run.
     pub stalls: Option<StallFigures>,
-    /// What these added to percentiles of latencies: the largest part first. Empty where they added nothing, and where that is not known.
+    /// The effects of stalls on percentiles, the largest share first. Empty if no percentile changed, or if the effects are unknown.
     pub stall_effects: Vec<StallEffect>,
     /// How the clocks were set.
     pub clock_steps: Option<ClockSteps>,

@@ -26,7 +26,7 @@ use engine::{
 pub const BUSY_SHARE: f64 = 0.8;
 /// Past this share of reads, time or CPU, the 99th percentiles are not the server's alone.
 pub(super) const NOTED_SHARE: f64 = 0.01;
-/// Past this part of a percentile what stalls added to it is worth a word.
+/// A remark reports a stall effect above this share of the percentile.
 const MOVED_SHARE: f64 = 0.02;
 /// The most percentiles that one remark names.
 const MOST_MOVED: usize = 4;
@@ -36,7 +36,7 @@ const LONG_STALL: Duration = Duration::from_millis(100);
 const RATE_SHARE: f64 = 0.95;
 /// Past this share of a stage its drain makes its rates lower than a reader expects.
 const DRAIN_SHARE: f64 = 0.05;
-/// Nobody reads the rate of fewer requests as that of the server.
+/// The fewest requests of a stage with a remark on its rates.
 const DRAIN_REQUESTS: u64 = 20;
 /// Past this share the clock that a latency counts from makes a difference.
 const CLOCK_SHARE: f64 = 0.05;

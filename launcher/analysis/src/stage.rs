@@ -45,7 +45,7 @@ pub struct StageAnalysis {
     pub latency_origin: LatencyOrigin,
     /// Why the stage was not run; `None` if it was, and if the load ended before it.
     pub not_run: Option<NotMeasured>,
-    /// Why its figures do not count although those of other stages do; empty if they do.
+    /// Why this stage is invalid; empty for a valid stage.
     pub invalid: Vec<Reason>,
     /// The stop rule that ended the stage, or with it the load; `None` if none did.
     pub ended_by: Option<EndedBy>,

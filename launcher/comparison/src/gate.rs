@@ -99,12 +99,12 @@ impl GateRule {
                     None => format!("{} is worse", at(it)),
                 }));
                 if self.figures.is_empty() && !looked_at.iter().any(|it| DECIDING.contains(&it.figure.as_str())) {
-                    // Failures alone do not say that a server is not slower.
+                    // A server without failures may still be slower.
                     undecided.push(format!("{name}, stage {}: neither run measured a latency", stage.other));
                 }
                 for it in looked_at.iter().filter(|it| self.decides(&it.figure)) {
                     let Some(worst) = worst(it) else {
-                        // What is not comparable stands above already.
+                        // The remarks above already report an incomparable figure.
                         let is_open = it.verdict == Verdict::CannotBeDecided && !it.why.starts_with(NOT_COMPARABLE);
                         undecided.extend(is_open.then(|| format!("{} cannot be decided: {}", at(it), it.why)));
                         continue;
@@ -130,7 +130,7 @@ impl GateRule {
         Gate { outcome, percent: self.percent, figures, largest_not_ruled_out: largest, reasons }
     }
 
-    /// Whether a figure has to be decided: the mean of each latency, or what the user named.
+    /// Whether the gate needs a verdict on a figure: on the mean of each latency, or on the figures that the user named.
     fn decides(&self, figure: &str) -> bool {
         if self.figures.is_empty() { DECIDING.contains(&figure) } else { self.looks_at(figure) }
     }
@@ -155,7 +155,7 @@ fn worst(figure: &FigureDocument) -> Option<f64> {
     })
 }
 
-/// That a worsening is not ruled out, and what would rule it out.
+/// The sentence about a worsening that the intervals do not exclude, and its remedy.
 fn too_wide(figure: &FigureDocument, worst: f64, limit: f64, seconds: f64) -> String {
     let found = figure.percent.map_or(0.0, |it| if figure.better == Way::Down { it } else { -it });
     // The end of the interval has to come within the limit.

@@ -75,7 +75,7 @@ fn signed(number: f64, plus: &str) -> String {
     }
 }
 
-/// What a comparison comes to, as a sentence without its point.
+/// The result of a comparison as a sentence without the full stop.
 pub fn answer(pair: &PairDocument) -> String {
     one_line(&pair.sentence)
 }

@@ -18,7 +18,7 @@ pub fn write(report: &Report<'_>, to: &mut (impl Write + ?Sized)) -> io::Result<
     junit::write(&[suite(report.run.run.title(), report.analysis)], to)
 }
 
-/// The test cases of a run. `name`: what a person calls it.
+/// The test cases of a run. `name`: the title of the run.
 pub(super) fn suite(name: String, analysis: &Analysis) -> Suite {
     let verdict = &analysis.verdict;
     let reasons: Vec<String> = verdict.reasons.iter().map(ToString::to_string).collect();

@@ -6,7 +6,7 @@ use crds::units::Seed;
 use engine::issue::{Files, LoadError};
 use workload_profiles::{Workload, workload::FileSource};
 
-/// What became of the files of a profile.
+/// The result of reading the files of a profile.
 pub enum FilesHere {
     /// All were read, or there are none.
     Read,

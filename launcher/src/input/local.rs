@@ -33,7 +33,7 @@ pub fn from_source(source: &RunSource, options: &LocalOptions) -> Result<Input, 
         RunSource::Url { url, .. } if !url.contains(":/") => return Err(InputError::Url { found: url.clone() }),
         RunSource::Url { url, model } => (json!({"url": url}), model),
         RunSource::Simulator { preset, model } => (json!({"simulator": {"preset": preset}}), model),
-        // A command line of another tool holds its target.
+        // The command line of another tool contains its target.
         RunSource::NoTarget { model } => match url_of_profile(options)? {
             Some(url) => (json!({"url": url}), model),
             None => return Err(InputError::NoTarget),

@@ -104,7 +104,7 @@ pub struct LocalOptions {
     pub strict: bool,
     /// URLs of metrics in addition to those that the run names.
     pub metrics_urls: Vec<String>,
-    /// What every random draw derives from, in place of what the run says.
+    /// The seed of every random draw, instead of the seed of the run.
     pub seed: Option<u64>,
     /// How many times the load is run, in place of what the run says.
     pub repeat: Option<u32>,

@@ -232,7 +232,7 @@ impl RunFile {
         profile["name"] = name.into();
     }
 
-    /// Sets what every random draw derives from.
+    /// Sets the seed of every random draw.
     pub(super) fn set_seed(&mut self, seed: u64) {
         self.value["spec"]["seed"] = seed.into();
     }

@@ -115,7 +115,7 @@ pub(crate) struct Called {
 }
 
 /// Attempts to reach the target until it is ready or the timeout ends. An error that waiting cannot solve fails at once. Several
-/// URLs are those of replicas, which are waited for together. `logs`: the folder of the logs of a managed server.
+/// The URLs belong to replicas, and the wait ends when all of them are ready. `logs`: the folder with the logs of a managed server.
 pub(crate) fn wait(
     input: &Input,
     secrets: &Secrets,
@@ -243,7 +243,7 @@ struct Waiting {
     limit: Span,
     /// What is asked for.
     probe: &'static str,
-    /// The log of the server, of which each line of the wait shows the last line.
+    /// The log of the server. Each progress line contains its last line.
     log: Option<PathBuf>,
     /// The time of the next line, counted from the first attempt.
     next: Duration,
@@ -284,7 +284,7 @@ impl Waiting {
     }
 }
 
-/// The last line of a log that is not empty, cut to the width of a line. The log holds no secrets.
+/// The last non-empty line of a log, cut to the width of a line. The log contains no secrets.
 fn last_line(path: &Path) -> Option<String> {
     let mut file = user_file::open_regular(path).ok()?;
     let length = file.metadata().ok()?.len();

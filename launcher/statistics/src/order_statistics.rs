@@ -11,7 +11,7 @@ use crate::{
     mean,
 };
 
-/// How many times the fewest values of a quantile a batch holds.
+/// The size of a batch, as a multiple of the fewest values of a quantile.
 const BATCH_TAILS: f64 = 1.5;
 
 /// The `p` quantile, 0 < p < 1, by nearest rank, with its interval; `None` without values.
@@ -52,7 +52,7 @@ fn interval_of_few(values: &[f64], value: f64, p: f64, worth: f64) -> Option<Int
     };
     let quantiles: Vec<f64> = values.chunks_exact(size).map(of_batch).collect();
     let half = batch_means::half_width(&quantiles);
-    // The estimates of short batches lie unevenly about that of all values.
+    // The estimates of short batches scatter unevenly around the estimate of all values.
     let middle = mean(&quantiles);
     let floor = if values.iter().all(|it| *it >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
     Some(Interval { low: (middle - half).min(value).max(floor), high: (middle + half).max(value) })

@@ -1,6 +1,6 @@
 //! Limits: what a round asks of each benchmark. Pure; one table.
 //!
-//! Accuracy floors are those of the round v6.1, which v5.1 and v6.0 share. Of v5.0 only the seeds are known, so that it has no benchmarks.
+//! The accuracy floors belong to the round v6.1; v5.1 and v6.0 use the same. Of v5.0 only the seeds are known, so that it has no benchmarks.
 
 use workload_profiles::loadgen::Round;
 

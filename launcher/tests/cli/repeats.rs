@@ -53,7 +53,7 @@ fn each_run_has_a_folder_and_prompts_of_its_own_and_the_spread_stands_beside_the
             let again = fs::read_to_string(series.join(format!("r{number}/benchmarkrun.yaml"))).unwrap();
             assert!(!again.contains("repeat:") && again.contains("promptSalt:"), "{again}");
         }
-        // A seed that the user chose is that of each run.
+        // Each run uses the seed that the user chose.
         assert_eq!((salts.len(), seeds.len()), (runs as usize, drawn), "{salts:?} {seeds:?}");
         let document = read(series.join("repeats.json"));
         assert_eq!((&document["repeat"], &document["summary"]["meanOfRuns"]), (&runs.into(), &runs.into()));

@@ -309,7 +309,7 @@ fn used(result: &ObjectiveResult) -> f64 {
 /// Decides an objective on the run as a whole or on one stage.
 fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject: &Subject<'_>) -> ObjectiveResult {
     if let Some(reason) = subject.undecided.clone().or_else(|| does_not_count(subject.source, stage)) {
-        // What was measured is shown, although it decides nothing.
+        // The report shows the value, although it does not decide.
         let observed = subject.source.reading(stage, objective.metric, objective.stat);
         let observed = observed.filter(|it| !it.value.as_f64().is_nan());
         return ObjectiveResult { observed, ..ObjectiveResult::undecided(objective, stage, reason) };

@@ -1,4 +1,4 @@
-//! Headline rates: what succeeded per second while a stage was neither filling nor draining.
+//! Headline rates: the successful work per second between the fill and the drain of a stage.
 //!
 //! A stage fills until requests end as often as they are sent, and drains once no request is sent any more. Both belong to the
 //! time from its first request to its last answer, so that a rate over that time is too low: by a third where an answer takes
@@ -174,8 +174,8 @@ pub(super) fn good_share(tally: &StageTally) -> f64 {
     tally.good as f64 / (tally.succeeded() as f64).max(1.0)
 }
 
-/// What a request that succeeded adds to a window. Requests of the warm-up and the cool-down count as well: the server was busy with them.
-/// Whether these were good is not known, so that each counts as the mean of the others.
+/// The work of a successful request within a window. Requests of the warm-up and the cool-down count as well: they kept the server busy.
+/// Their goodput is unknown, so that each counts as the mean of the others.
 fn work(
     record: &RequestRecord,
     used: InFigures,
@@ -203,7 +203,7 @@ pub(super) fn goodness(used: InFigures, good_share: f64) -> f64 {
     }
 }
 
-/// What decides where the window of a stage begins and ends.
+/// The times that bound the window of a stage.
 #[derive(Clone, Copy, Debug, Default)]
 struct Edges {
     first_sent: Option<Duration>,

@@ -125,7 +125,7 @@ impl Whole {
 struct Input<'a> {
     records: &'a Records,
     tallies: &'a [StageTally],
-    /// Between fill and drain of each stage; `None` where its rates are those of the whole stage.
+    /// The window between fill and drain of each stage; `None`: its rates cover the whole stage.
     windows: Vec<Option<RateWindow>>,
     origins: Vec<LatencyOrigin>,
     streaming: bool,

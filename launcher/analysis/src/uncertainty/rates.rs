@@ -10,7 +10,7 @@ use statistics::{
 use super::{Input, Series, Span};
 use crate::rates::{RateWindow, Spans};
 
-/// Answers that a bin of an estimate holds on average, and the fewest and the most bins: enough for batches of bins.
+/// The average number of answers per bin of an estimate, and the fewest and the most bins.
 const ANSWERS_A_BIN: u64 = 4;
 const FEWEST_BINS: u64 = 8;
 const MOST_BINS: u64 = 512;

@@ -13,7 +13,7 @@ const ENOUGH: u64 = 100;
 /// The share of a percentile that stalls must exceed to make the figure invalid.
 const STALL_PART: f64 = 0.05;
 
-/// A rule, and what it found: of the run as a whole, or of single stages of several.
+/// A rule. It returns its findings, each about the run or about one stage.
 type Rule = fn(&Evidence<'_>) -> Vec<Found>;
 
 /// A bound that was passed.
@@ -124,8 +124,8 @@ fn scheduler_stalled(evidence: &Evidence<'_>) -> Vec<Found> {
     of_run(Some(Reason { name: LauncherReason::SchedulerStalled, message }))
 }
 
-/// Stalls that a share of the time does not show: what they add to a p99 is bounded like the other delays of the launcher, and by a part
-/// of the figure, which a slow server makes large.
+/// Stalls that change a p99 although their share of the time is small. The bound in milliseconds is the bound of the receive delay. The bound
+/// relative to the figure accepts a larger effect on a slow server.
 fn stalls_moved(evidence: &Evidence<'_>) -> Vec<Found> {
     let bound = evidence.run.validity.max_receive_delay_p99;
     let moved = |it: &&StallEffect| it.added > bound.0 && it.added_share() > STALL_PART;
@@ -181,15 +181,15 @@ fn is_timed(stage: &StageAnalysis) -> bool {
     !matches!(stage.stage.load, Load::LoadGen { phase: Phase::Accuracy { .. }, .. })
 }
 
-/// Whether the stages of a run are judged one by one. The tests of a LoadGen run belong together.
+/// Whether the rules judge the stages of a run separately. They judge the tests of a LoadGen run together.
 fn are_judged_apart(stages: &[StageAnalysis]) -> bool {
     stages.len() > 1 && !stages.iter().any(|it| matches!(it.stage.load, Load::LoadGen { .. }))
 }
 
-/// What is past the bound. `message`: for the value, and a phrase that names the stage.
+/// The findings past the bound. `message` takes the value and a phrase with the name of the stage.
 ///
-/// The stages of a run are judged one by one, those of enough values: a stage that was disturbed takes nothing from the others. Where the value
-/// of the run is past the bound and no such stage is, every stage past it is meant, whatever its number of values, or the run.
+/// Each stage of several is judged separately, if it has enough values: a disturbed stage leaves the others valid. If the value of the run is past
+/// the bound and no such stage is, the smaller stages are judged as well. If none of them is past the bound, the finding is about the run.
 fn past<T: PartialOrd + Copy>(
     name: LauncherReason,
     bound: T,

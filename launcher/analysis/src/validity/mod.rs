@@ -99,7 +99,7 @@ pub(super) struct Evidence<'a> {
     pub judgement: &'a SelfJudgement,
 }
 
-/// What the rules found.
+/// The findings of the rules.
 pub(super) struct Judged {
     pub(super) verdict: Verdict,
     /// Why a stage does not count, one for each stage; empty for a stage that does.

@@ -19,8 +19,7 @@ fn run(tpot: f64, rate: f64) -> Value {
 fn compared(base: &Value, other: &Value) -> Comparison {
     let (base, other) = (read(base), read(other));
     let mut comparison =
-        compare(&[Run { path: "a", report: &base, more: &[] }, Run { path: "b", report: &other, more: &[] }])
-            .unwrap();
+        compare(&[Run { path: "a", report: &base, more: &[] }, Run { path: "b", report: &other, more: &[] }]).unwrap();
     comparison.gate = Some(GateRule::default().apply(&comparison));
     comparison
 }

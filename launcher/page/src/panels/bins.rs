@@ -35,7 +35,7 @@ impl Bins {
         values.map(|(index, y)| Place { x: self.begin(index) + self.width / 2.0, y }).collect()
     }
 
-    /// Counts as rates per second, over bins of a second together: a rate of a shorter bin is that of one request or none.
+    /// Counts as rates per second. Shorter bins are merged to a second, because they contain one request or none.
     pub(super) fn rates(self, counts: &Column<u64>) -> Vec<Place> {
         self.mean_rates(counts, self.together(counts.0.len()))
     }

@@ -128,7 +128,7 @@ fn latency(document: &ReportDocument, load: &LoadLevels<'_>, knee: &Knee, of: &L
     Some(figure)
 }
 
-/// `clock`: that of the stages that are shown; `None`: all are.
+/// `clock`: the clock of the stages on the page; `None`: the page contains all stages.
 fn quantile(load: &LoadLevels<'_>, of: &Latency, quantile: &Quantile, clock: Option<&str>) -> Option<Series> {
     let point = |it: &Level<'_>| {
         if clock.is_some_and(|clock| clock != it.stage.clock) {

@@ -45,7 +45,7 @@ pub fn add(root: &Path, report: &Report<'_>, stored: &Stored) -> io::Result<()> 
 /// Points `latest` at a folder below the root.
 ///
 /// # Errors
-/// The root cannot be written, or another process holds the index for longer.
+/// The root is not writable, or another process locks the index for longer.
 pub fn link_latest(root: &Path, name: &str) -> io::Result<()> {
     let _lock = lock(root, Missing::Made)?;
     point_latest(root, name)

@@ -201,7 +201,7 @@ pub struct StageDocument {
     /// A profiler slowed the server down.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub profiled: bool,
-    /// Why its figures do not count although those of other stages do.
+    /// Why this stage is invalid. Other stages of the run may be valid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -80,7 +80,7 @@ pub struct FiguresDocument {
     pub output_tokens: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<ThroughputDocument>,
-    /// When it was measured; absent where it is that of the whole duration.
+    /// The time in which it was measured; absent for a rate over the whole duration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_window: Option<RateWindowDocument>,
     /// Absent in reports of earlier releases.

@@ -94,7 +94,7 @@ impl JudgementDocument {
     }
 }
 
-/// What stalls can have added to the p99 of a latency.
+/// The effect of stalls on the p99 of a latency.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StallEffectDocument {

@@ -16,7 +16,7 @@ const FEW_TOKENS: f64 = 16.0;
 const FEW_SHARE: f64 = 0.01;
 /// Past this share of failed scrapes the levels have gaps that matter.
 const FEW_FAILURES: f64 = 0.05;
-/// The factor by which both may differ, and the requests below which nobody looks.
+/// The factor by which gauges and latencies may differ, and the fewest requests for a remark.
 const GAUGES_APART: f64 = 2.0;
 const FEWEST_REQUESTS: f64 = 1.0;
 /// Sources without an address that are named.
@@ -96,14 +96,14 @@ fn place(it: &Address) -> String {
     format!("{}{}", one_line(&it.url), it.address.map(|it| format!(" ({it})")).unwrap_or_default())
 }
 
-/// A remark where the gauges of a server do not agree with its own latencies: a busy server answers a scrape when it has least to do.
+/// A remark if the gauges of a server contradict its own latencies. A busy server answers a scrape only at a quiet moment.
 fn quiet_gauges(run: &WindowFigures) -> Option<String> {
     let gauges = run.running?.mean + run.waiting.map_or(0.0, |it| it.mean);
     let by_latency = run.by_littles_law.filter(|it| *it >= FEWEST_REQUESTS)?;
     let differs = gauges < by_latency / GAUGES_APART || gauges > by_latency * GAUGES_APART;
     differs.then(|| {
         format!(
-            "the gauges of the servers had {} requests running and waiting on average, and their own latencies come to {} by Little's law: believe the latter, because a busy server answers a scrape at a quiet moment",
+            "the gauges of the servers report {} running and waiting requests on average, but Little's law gives {} from the servers' own latencies; use the second number: a busy server answers a scrape only at a quiet moment",
             rate_text(gauges),
             rate_text(by_latency)
         )
@@ -151,9 +151,9 @@ mod tests {
             by_littles_law: Some(by_littles_law),
             ..WindowFigures::default()
         };
-        // Closed loop of four, of which the gauges saw next to nothing.
+        // A closed loop of four requests, with gauges near zero.
         let told = quiet_gauges(&run(0.23, 0.0, 4.9)).unwrap();
-        assert!(told.contains("had 0.23 requests") && told.contains("come to 4.9 by"), "{told}");
+        assert!(told.contains("report 0.23 running and waiting requests") && told.contains("gives 4.9 from"), "{told}");
         assert!(quiet_gauges(&run(20.0, 1.0, 10.0)).is_some());
         for (running, waiting, law) in [(4.0, 0.5, 4.9), (2.0, 1.0, 5.9), (0.1, 0.0, 0.9)] {
             assert_eq!(quiet_gauges(&run(running, waiting, law)), None);

@@ -56,7 +56,7 @@ fn values_of_a_queue_that_are_worth_few_have_a_wide_interval() {
         held += u64::from(interval.contains(truth));
         wide += u64::from(interval.high - interval.low > found.value.unwrap());
     }
-    // Of independent values, 9 of 100 intervals would hold it.
+    // For independent values, 9 of 100 intervals would contain it.
     assert!(held > 60 && wide > 60, "{held} {wide}");
     assert_eq!(mean_with_interval(&[1.0; 7]).unwrap().interval, None);
 }

@@ -16,7 +16,7 @@ const SLEEP_LEVELS: &str = "sleep_levels";
 /// Reads a profile. The keys of the original have no effect: the run names the server that is started, and its model.
 pub(super) fn parse(profile: &Value, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
-    // The last two are those of earlier releases of llm-d-benchmark.
+    // Earlier releases of llm-d-benchmark use the last two.
     let of_the_original = ["model_name", "pvc_name", "image", "service_account"];
     root.all_ignored(&of_the_original.map(|it| (it, ValueType::Text)));
     let levels = root.list(SLEEP_LEVELS).unwrap_or_default();
