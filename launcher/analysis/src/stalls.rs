@@ -44,13 +44,15 @@ impl StallEffect {
 /// The fewest values whose 99th percentile is not their largest one.
 const FEWEST: u64 = 100;
 
+/// The first moment of a latency, its last one, and the number that divides the time between them.
+type Timed = (Duration, Duration, u32);
+
 /// A latency that stalls can make longer.
 struct Latency {
     name: &'static str,
     /// Its distribution as measured.
     measured: fn(&Figures) -> Option<Distribution<Duration>>,
-    /// Its first moment, its last one, and the number that divides the time between them.
-    time: fn(&RequestRecord, LatencyOrigin) -> Option<(Duration, Duration, u32)>,
+    time: fn(&RequestRecord, LatencyOrigin) -> Option<Timed>,
 }
 
 const LATENCIES: [Latency; 3] = [
