@@ -1,6 +1,8 @@
 //! The result of a comparison in one sentence.
 
+use crds::benchmark_run::MAX_REPEATS;
 use serde::Serialize;
+use statistics::student::t_95;
 
 use crate::{
     document::{FigureDocument, StagePairDocument, Verdict},
@@ -34,8 +36,8 @@ pub enum Answer {
     NotComparable,
 }
 
-/// The answer of a stage, and its sentence. `name`: the name of the other run. `seconds`: the duration of the shorter stage.
-pub(crate) fn of_stage(name: &str, figures: &[FigureDocument], seconds: f64) -> (Answer, String) {
+/// The answer of a stage, and its sentence. `name`: the name of the other run.
+pub(crate) fn of_stage(name: &str, figures: &[FigureDocument], size: Size) -> (Answer, String) {
     let found: Vec<&FigureDocument> = Family::ALL.into_iter().filter_map(|it| named(figures, it)).collect();
     if let Some(first) = found.first() {
         let has = |verdict| found.iter().any(|it| it.verdict == verdict);
@@ -73,12 +75,13 @@ pub(crate) fn of_stage(name: &str, figures: &[FigureDocument], seconds: f64) -> 
     };
     let differs = format!("{} differs by {} to {} %", widest.title, tenths(low), tenths(high));
     let is_narrow = high - low <= 2.0 * SHOWN_PERCENT;
-    let more = match longer(high - low, 2.0 * SHOWN_PERCENT, seconds) {
+    let more = match size.sufficient(high - low, 2.0 * SHOWN_PERCENT) {
         _ if is_narrow => "; repeat both runs to be sure".to_owned(),
         Some(it) => format!("; {it} would show a difference of {SHOWN_PERCENT} %"),
         None => String::new(),
     };
-    (Answer::Undecided, format!("too short to tell: {differs}{more}"))
+    let short = if size.runs.is_some() { "too few runs" } else { "too short" };
+    (Answer::Undecided, format!("{short} to tell: {differs}{more}"))
 }
 
 /// The prefix of the reason why a figure cannot be compared.
@@ -150,12 +153,32 @@ pub(crate) fn percents95(it: &FigureDocument) -> Option<[f64; 2]> {
     Some(interval.map(|bound| 100.0 * bound / base))
 }
 
-/// The stage duration that narrows an interval from `width` to `wanted`. The width decreases with the square root of the duration. `None` above
-/// [`MOST_TIMES`] times the duration.
-pub(crate) fn longer(width: f64, wanted: f64, seconds: f64) -> Option<String> {
-    let times = (width / wanted).powi(2);
-    let usable = times.is_finite() && times <= MOST_TIMES && seconds > 0.0;
-    usable.then(|| format!("stages of about {}", length(seconds * times.max(1.0))))
+/// The amount of measurement behind a stage of a pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Size {
+    /// The duration of the shorter stage.
+    pub(crate) seconds: f64,
+    /// The number of runs of the shorter series; `None` for two single runs.
+    pub(crate) runs: Option<usize>,
+}
+
+impl Size {
+    /// What narrows an interval from `width` to `wanted`: a stage duration, or for a series a number of runs. `None` above [`MOST_TIMES`]
+    /// times the duration, and above [`MAX_REPEATS`] runs.
+    ///
+    /// The width decreases with the square root of the duration. Between n runs it is proportional to t / sqrt(n), where t is the 97.5th
+    /// percentile of Student's t with n - 1 degrees of freedom.
+    pub(crate) fn sufficient(self, width: f64, wanted: f64) -> Option<String> {
+        let Some(runs) = self.runs else {
+            let times = (width / wanted).powi(2);
+            let usable = times.is_finite() && times <= MOST_TIMES && self.seconds > 0.0;
+            return usable.then(|| format!("stages of about {}", length(self.seconds * times.max(1.0))));
+        };
+        let relative = |runs: usize| t_95(runs.saturating_sub(1).max(1)) / (runs as f64).sqrt();
+        let most = relative(runs) * wanted / width;
+        let runs = (runs + 1..=MAX_REPEATS as usize).find(|it| relative(*it) <= most)?;
+        Some(format!("`--repeat {runs}`"))
+    }
 }
 
 fn length(seconds: f64) -> String {

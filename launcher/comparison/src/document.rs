@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     Run,
-    answer::Answer,
+    answer::{Answer, Size},
     figure::{Family, Way},
     gate::Gate,
     remarks::Remark,
@@ -68,7 +68,7 @@ impl RunDocument {
             server: crate::remarks::server(run.report),
             started: run.report.started,
             outcome: run.report.outcome,
-            runs: (!run.more.is_empty()).then_some(1 + run.more.len()),
+            runs: run.runs(),
             accuracy: run.report.accuracy.clone(),
         }
     }
@@ -117,7 +117,16 @@ pub struct StagePairDocument {
     pub sentence: String,
     /// The duration of the shorter one.
     pub seconds: f64,
+    /// The number of runs of the shorter series; absent for two single runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<usize>,
     pub figures: Vec<FigureDocument>,
+}
+
+impl StagePairDocument {
+    pub(crate) fn size(&self) -> Size {
+        Size { seconds: self.seconds, runs: self.runs }
+    }
 }
 
 /// A figure of both runs.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    answer::{DECIDING, NOT_COMPARABLE, longer, percent, percents95},
+    answer::{DECIDING, NOT_COMPARABLE, Size, percent, percents95},
     document::{Comparison, FigureDocument, Verdict},
     figure::Way,
     remarks::Severity,
@@ -113,7 +113,7 @@ impl GateRule {
                         largest = Some(NotRuledOut { figure: at(it), percent: worst });
                     }
                     if worst > limit && !self.fails(it) {
-                        undecided.push(format!("{}: {}", at(it), too_wide(it, worst, limit, stage.seconds)));
+                        undecided.push(format!("{}: {}", at(it), too_wide(it, worst, limit, stage.size())));
                     }
                 }
                 let missing = self.figures.iter().filter(|name| !stage.figures.iter().any(|it| it.figure == **name));
@@ -156,12 +156,15 @@ fn worst(figure: &FigureDocument) -> Option<f64> {
 }
 
 /// The sentence about a worsening that the intervals do not exclude, and its remedy.
-fn too_wide(figure: &FigureDocument, worst: f64, limit: f64, seconds: f64) -> String {
+fn too_wide(figure: &FigureDocument, worst: f64, limit: f64, size: Size) -> String {
     let found = figure.percent.map_or(0.0, |it| if figure.better == Way::Down { it } else { -it });
     // The end of the interval has to come within the limit.
-    let more = longer(worst - found, limit - found, seconds).filter(|_| found < limit);
+    let more = size.sufficient(worst - found, limit - found).filter(|_| found < limit);
     let more = more.map_or_else(
-        || "repeat both runs by `--repeat`".to_owned(),
+        || match size.runs {
+            Some(_) => "make the stages longer".to_owned(),
+            None => "repeat both runs by `--repeat`".to_owned(),
+        },
         |it| format!("{it} would rule out more than {limit} %"),
     );
     format!("may be {} worse, which the runs do not rule out; {more}", percent(worst))

@@ -52,6 +52,13 @@ pub struct Run<'a> {
     pub more: &'a [ReportDocument],
 }
 
+impl Run<'_> {
+    /// The number of valid runs of a series; `None` for a single run.
+    fn runs(&self) -> Option<usize> {
+        (!self.more.is_empty()).then_some(1 + self.more.len())
+    }
+}
+
 /// Compares each run with the first. `None` with less than two runs, or more than [`MOST_RUNS`].
 pub fn compare(runs: &[Run<'_>]) -> Option<Comparison> {
     let (base, others) = runs.split_first()?;

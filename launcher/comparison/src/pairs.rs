@@ -9,7 +9,7 @@ use statistics::{
 
 use crate::{
     FAMILY_ERROR, Run, SMALLEST_PERCENT,
-    answer::{self, NOT_COMPARABLE},
+    answer::{self, NOT_COMPARABLE, Size},
     document::{FigureDocument, PairDocument, StagePairDocument, ValueDocument, Verdict},
     estimate::{Reading, Source},
     figure::{Family, Figure, Way},
@@ -44,13 +44,14 @@ pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument 
         |of_stage: &[Beside], family| of_stage.iter().any(|it| it.figure.family() == family && it.estimates.is_ok());
     let families = besides.iter().flat_map(|it| Family::ALL.into_iter().filter(|family| has_interval(it, *family)));
     let families = families.count();
+    let runs = [one, two].into_iter().filter_map(Run::runs).min();
     // Bonferroni over families. The figures of one family depend on each other, so that each of them adds little error.
     let error = FAMILY_ERROR / families.max(1) as f64;
     let stages = matched.pairs.iter().zip(besides).map(|((one, two), figures)| {
         let figures: Vec<FigureDocument> = figures.into_iter().map(|it| decided(it, error)).collect();
         let seconds = one.figures.duration_ms.min(two.figures.duration_ms) / 1e3;
-        let (answer, sentence) = answer::of_stage(name, &figures, seconds);
-        StagePairDocument { base: one.name.clone(), other: two.name.clone(), answer, sentence, seconds, figures }
+        let (answer, sentence) = answer::of_stage(name, &figures, Size { seconds, runs });
+        StagePairDocument { base: one.name.clone(), other: two.name.clone(), answer, sentence, seconds, runs, figures }
     });
     let stages: Vec<StagePairDocument> = stages.collect();
     let (answer, sentence) = answer::of_pair(name, &stages);

@@ -1,6 +1,6 @@
 //! Whether a difference is found where there is one, and none where there is none.
 
-use comparison::{Answer, Comparison, FigureDocument, Run, Verdict, compare};
+use comparison::{Answer, Comparison, FigureDocument, GateRule, Run, Verdict, compare};
 use report::json::ReportDocument;
 
 use crate::queue::{Server, run, run_of};
@@ -129,6 +129,21 @@ fn a_series_of_runs_has_the_mean_over_them_and_the_interval_between_them() {
     let itl = comparison.pairs[0].stages[0].figures.iter().find(|it| it.figure == "itl.mean").unwrap();
     assert!(itl.interval.is_some());
     assert!(comparison.pairs[1].stages[0].figures.iter().any(|it| it.verdict == Verdict::Worse));
+}
+
+#[test]
+fn a_short_series_needs_more_runs_and_not_longer_stages() {
+    let of = |seeds: [u64; 2]| seeds.map(|seed| run(Server::default(), seed));
+    let (one, two) = (of([1, 2]), of([3, 4]));
+    let runs =
+        [Run { path: "a", report: &one[0], more: &one[1..] }, Run { path: "b", report: &two[0], more: &two[1..] }];
+    let comparison = compare(&runs).unwrap();
+    let stage = &comparison.pairs[0].stages[0];
+    assert_eq!((stage.runs, stage.answer), (Some(2), Answer::Undecided), "{}", stage.sentence);
+    assert!(stage.sentence.starts_with("too few runs to tell: "), "{}", stage.sentence);
+    assert!(stage.sentence.contains("; `--repeat ") && !stage.sentence.contains("stages of"), "{}", stage.sentence);
+    let gate = GateRule::default().apply(&comparison);
+    assert!(gate.reasons.iter().any(|it| it.contains("; `--repeat ")), "{:?}", gate.reasons);
 }
 
 #[test]
