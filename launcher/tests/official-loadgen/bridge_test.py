@@ -26,6 +26,7 @@ apiVersion: benchwright.dev/v1alpha1
 kind: BenchmarkRun
 metadata: {name: bridge}
 spec:
+  seed: 42
   target: TARGET
   profile:
     inline: |
@@ -43,6 +44,7 @@ apiVersion: benchwright.dev/v1alpha1
 kind: BenchmarkRun
 metadata: {name: own}
 spec:
+  seed: 42
   target: {simulator: {preset: Tiny}}
   harness: loadgen
   profile:
