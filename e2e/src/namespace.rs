@@ -236,8 +236,19 @@ impl Namespace {
     async fn print_from_pod(&self, spec: serde_json::Value) -> anyhow::Result<String> {
         let pod: Pod = serde_json::from_value(json!({"metadata": {"generateName": "reader-"}, "spec": spec}))?;
         let pods: Api<Pod> = self.api();
-        let name =
-            pods.create(&PostParams::default(), &pod).await?.metadata.name.context("a created pod has a name")?;
+        // Pod security admission reads the labels of a namespace from a cache, which follows a change of them late.
+        let created = self
+            .until("the admission of the reader pod", Duration::from_secs(30), || async {
+                match pods.create(&PostParams::default(), &pod).await {
+                    Err(kube::Error::Api(it)) if it.code == 403 => {
+                        eprintln!("{}", it.message);
+                        Ok(None)
+                    }
+                    created => Ok(Some(created?)),
+                }
+            })
+            .await?;
+        let name = created.metadata.name.context("a created pod has a name")?;
         let phase = self
             .until("the end of the reader pod", Duration::from_secs(90), || async {
                 let phase = pods.get(&name).await?.status.and_then(|it| it.phase);
