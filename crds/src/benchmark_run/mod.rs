@@ -39,8 +39,8 @@ pub use hardware::Hardware;
 pub use launcher::{Launcher, MAX_RESOURCE_NAME, MAX_RESOURCES, RESERVED_LABELS, Resources, Scheduling, Toleration};
 pub use profiling::{ProfilerKind, Profiling};
 pub use server::{
-    Distribution, HubToken, Lifecycle, MAX_DEVICE_NAME, MAX_DEVICES, MAX_REPLICAS, MAX_SERVER_TEXT, ModelClaim, Server,
-    ServerEngine, ServerMethod,
+    Distribution, HubToken, Lifecycle, MAX_DEVICE_NAME, MAX_DEVICES, MAX_REPLICAS, MAX_SERVER_SCRIPT, MAX_SERVER_TEXT,
+    ModelClaim, Server, ServerEngine, ServerMethod,
 };
 pub use slo::{
     Baseline, EVERY_STAGE, Enforcement, MAX_OBJECTIVE_NAME, MAX_OBJECTIVES, MAX_REGRESSION_PERCENT, Metric, MetricUnit,

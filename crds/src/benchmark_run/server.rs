@@ -15,6 +15,8 @@ use crate::AnyValue;
 pub const MAX_REPLICAS: u32 = 64;
 /// The longest text of the command, the arguments and the environment, in characters.
 pub const MAX_SERVER_TEXT: u32 = 1024;
+/// The longest script of preprocess, in characters.
+pub const MAX_SERVER_SCRIPT: u32 = 4096;
 /// The most devices of a replica.
 pub const MAX_DEVICES: usize = 16;
 /// The longest name of a device, in characters.
@@ -70,6 +72,12 @@ pub struct Server {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 32), extend("items" = bounded_text(MAX_SERVER_TEXT))))]
     pub command: Vec<String>,
+
+    /// A script of bash that runs before the engine where the engine runs: in the container of each replica, in a cluster. The variables that it
+    /// exports reach the engine. The server fails where one of its commands fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(min = 1, max = MAX_SERVER_SCRIPT)))]
+    pub preprocess: Option<String>,
 
     /// Arguments, given as they are after those of the other fields. `$(PORT)` stands for the port of the replica, and
     /// outside of a cluster `$(REPLICA)` for its number from 0.

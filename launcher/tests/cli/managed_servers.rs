@@ -100,6 +100,30 @@ fn a_server_that_cannot_start_ends_the_run_with_its_last_words() {
 }
 
 #[test]
+fn a_script_prepares_the_server_before_it_starts() {
+    let folder = Folder::new();
+    let server = "engine: Simulator, model: sim-small, args: [--preset, instant], env: {FILE: prepared}";
+    let script = r#"preprocess: 'echo "installing for $FILE"; touch "$FILE"; export VLLM_LOGGING_LEVEL=DEBUG'"#;
+    folder.write("run.yaml", &nop(&format!("{server}, {script}"), "{}"));
+    let (code, out, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let log = fs::read_to_string(folder.path("results/latest/server/0.log")).unwrap();
+    assert!(log.starts_with("installing for prepared\n"), "{log}");
+    let command = folder.report()["managedServer"]["replicas"][0]["command"].to_string();
+    assert!(command.contains("installing for $FILE") && command.contains("sim-small"), "{command}");
+    assert!(folder.path("prepared").exists());
+
+    folder.write("run.yaml", &nop(&format!("{server}, preprocess: 'echo no such package; false; echo started'"), "{}"));
+    let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(11), "{err}");
+    assert!(
+        err.contains("ended with exit status 1") && err.contains("its last words:\n  | no such package\n"),
+        "{err}"
+    );
+    assert_eq!(folder.servers(), Vec::<String>::new());
+}
+
+#[test]
 fn a_server_that_hangs_is_given_up_and_its_log_is_named() {
     let folder = Folder::new();
     // It accepts connections and answers nothing.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{FIELD, options};
 use crate::{
     AnyValue,
-    benchmark_run::{MAX_SERVER_TEXT, Server, ServerEngine},
+    benchmark_run::{MAX_SERVER_SCRIPT, MAX_SERVER_TEXT, Server, ServerEngine},
     resolve::Errors,
     wording::quoted,
 };
@@ -291,6 +291,9 @@ fn check_texts(server: &Server, errors: &mut Errors) {
             check_text(&format!("{field}[{index}]"), text, errors);
         }
     }
+    if let Some(script) = &server.preprocess {
+        check_script(script, errors);
+    }
     if server.command.first().is_some_and(|it| it.trim().is_empty()) {
         errors.add(&format!("{FIELD}.command[0]"), "is empty; write the program, such as vllm or /opt/venv/bin/vllm");
     }
@@ -316,6 +319,31 @@ fn check_texts(server: &Server, errors: &mut Errors) {
         } else {
             check_text(&format!("env.{name}"), value, errors);
         }
+    }
+}
+
+fn check_script(script: &str, errors: &mut Errors) {
+    let field = format!("{FIELD}.preprocess");
+    let count = script.chars().count();
+    // `NAME=` at the beginning of a word sets a variable.
+    let secret = script.split(|it: char| !it.is_ascii_alphanumeric() && !"_=".contains(it)).find_map(|word| {
+        let (name, _) = word.split_once('=')?;
+        options::is_secret_variable(name).then_some(name)
+    });
+    if script.trim().is_empty() {
+        errors.add(&field, "is empty; write a script, or take it out");
+    } else if script.contains('\0') {
+        errors.add(&field, "holds a character NUL, which no argument can have; take it out");
+    } else if count > MAX_SERVER_SCRIPT as usize {
+        let message = format!("has {count} characters; write at most {MAX_SERVER_SCRIPT}, or call a file of the image");
+        errors.add(&field, &message);
+    } else if let Some(name) = secret {
+        let message = format!(
+            "sets {}, a secret that every report would show; take it out; in a cluster hubToken names a Secret, and elsewhere the server \
+             inherits what is exported",
+            quoted(name)
+        );
+        errors.add(&field, &message);
     }
 }
 

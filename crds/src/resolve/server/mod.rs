@@ -53,6 +53,9 @@ pub struct ManagedServer {
     /// entry point of the image for Custom.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// A script of bash that runs before the command, in the same process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preprocess: Option<String>,
     /// What follows the options for address and port.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
@@ -103,6 +106,10 @@ impl ManagedServer {
             [] if self.engine == ServerEngine::Simulator => vec![own_program.to_owned(), "sim".to_owned()],
             command => command.iter().map(filled).collect(),
         };
+        let command = match &self.preprocess {
+            Some(script) => [preprocessed(script), command].concat(),
+            None => command,
+        };
         let mut args = match (self.engine, &self.model) {
             // What follows the model goes to vLLM as it is.
             _ if self.offline => Vec::new(),
@@ -122,6 +129,11 @@ impl ManagedServer {
         env.extend(set.map(|it| (DEVICES.to_owned(), it.join(","))));
         ReplicaStart { command, args, env, port }
     }
+}
+
+/// What stands before a command that a script precedes. The process of the script becomes that of the command.
+fn preprocessed(script: &str) -> Vec<String> {
+    ["bash", "-ec", &format!("{script}\nexec \"$@\""), "preprocess"].map(str::to_owned).to_vec()
 }
 
 /// What stands for the port of a replica in arguments and environment.
@@ -160,6 +172,7 @@ pub(super) fn resolve(server: &Server, place: Place, errors: &mut Errors) -> Man
         model,
         offline: server.offline,
         command: line.command,
+        preprocess: server.preprocess.clone(),
         args: line.args,
         env: server.env.clone(),
         // Whoever else is on the network of a laptop has no business with the server.
@@ -206,6 +219,19 @@ fn check_place(server: &Server, place: Place, errors: &mut Errors) {
                 let message = "is true, and command is empty; write the command, because the entry point of an image is not known, or take \
                                wrapper out";
                 errors.add(&format!("{FIELD}.wrapper"), message);
+            }
+            if server.preprocess.is_some() && server.command.is_empty() {
+                match server.engine {
+                    ServerEngine::Custom => errors.add(
+                        &format!("{FIELD}.preprocess"),
+                        "is set, and command is empty; write the command, because the entry point of an image is not known",
+                    ),
+                    ServerEngine::Simulator if server.image.is_none() => errors.add(
+                        &format!("{FIELD}.preprocess"),
+                        "needs bash, which the image of the launcher does not have; take it out, or set image",
+                    ),
+                    _ => {}
+                }
             }
             cluster::check(server, errors);
         }

@@ -37,6 +37,25 @@ fn each_engine_is_started_as_its_documentation_says() {
 }
 
 #[test]
+fn a_script_runs_before_the_engine_and_becomes_it() {
+    assert_eq!(
+        line("{engine: VLLM, model: org/m, preprocess: 'pip install tensorizer'}"),
+        "bash -ec pip install tensorizer\nexec \"$@\" preprocess vllm serve org/m --host 127.0.0.1 --port 9000"
+    );
+    let refused = [
+        ("{engine: VLLM, model: m, image: i, preprocess: ' '}", "preprocess: is empty"),
+        ("{engine: VLLM, model: m, image: i, preprocess: 'export HF_TOKEN=hf_1'}", "preprocess: sets \"HF_TOKEN\""),
+        ("{engine: Custom, image: i, preprocess: 'true'}", "preprocess: is set, and command is empty"),
+        ("{engine: Simulator, preprocess: 'true'}", "preprocess: needs bash"),
+    ];
+    for (server, expected) in refused {
+        assert_refused(Place::Cluster, server, &[expected]);
+    }
+    let long = format!("{{engine: Simulator, preprocess: {}}}", "x".repeat(5_000));
+    assert_refused(Place::Laptop, &long, &["preprocess: has 5000 characters; write at most 4096"]);
+}
+
+#[test]
 fn a_shared_server_of_a_time_before_wrappers_is_still_used() {
     let name = |more: &str| {
         let server: Server =
