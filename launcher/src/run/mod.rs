@@ -83,7 +83,7 @@ pub fn run_into(options: &RunOptions, folder: &mut Option<PathBuf>) -> u8 {
             print_error(&error);
             let mounted = options.input().join("run.yaml").exists();
             let log = options.termination_log.clone().or_else(|| options.termination_log().filter(|_| mounted));
-            outcome::leave_diagnosis(log.as_deref(), &error.status_message());
+            outcome::leave_text(log.as_deref(), &error.status_message());
             return outcome::exit_status(&Err(Failure::configuration(error.to_string())), options.gate);
         }
     };
@@ -163,10 +163,7 @@ fn leave_message(options: &RunOptions, envelope: impl FnOnce() -> Envelope) {
 const ENDED_EARLY: &str = "ended before there was a result; the log of the pod has the reason";
 
 fn leave_text(options: &RunOptions, text: &str) {
-    let Some(path) = options.termination_log() else { return };
-    if let Err(error) = std::fs::write(&path, text) {
-        warn!(path = %path.display(), %error, "the termination message was not written");
-    }
+    outcome::leave_text(options.termination_log().as_deref(), text);
 }
 
 fn print_error(what: &dyn Display) {

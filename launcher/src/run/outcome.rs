@@ -1,6 +1,12 @@
 //! How a run ended: its exit code and its termination message.
 
-use std::{error::Error, fs, io, path::Path};
+use std::{
+    error::Error,
+    fs::File,
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+};
 
 use crds::{
     ExitCode, LauncherReason, Outcome,
@@ -8,7 +14,7 @@ use crds::{
     units::Span,
     wording::with_causes,
 };
-use rustix::io::Errno;
+use rustix::{fs::OFlags, io::Errno};
 use tracing::warn;
 
 use super::Measurement;
@@ -230,10 +236,13 @@ fn of_measurement(input: &Input, measurement: &Measurement) -> Envelope {
     envelope
 }
 
-/// Writes a text in place of the termination message. Without a readable input there is no run that the message could name.
-pub(super) fn leave_diagnosis(path: Option<&Path>, message: &str) {
+/// Writes the text of the termination message. A pipe that nobody reads is left, with a warning.
+pub(super) fn leave_text(path: Option<&Path>, text: &str) {
     let Some(path) = path else { return };
-    if let Err(error) = fs::write(path, message) {
+    // Without this flag, opening a pipe that nobody reads would wait without end.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().write(true).create(true).truncate(true).custom_flags(flags).open(path);
+    if let Err(error) = file.and_then(|mut it| it.write_all(text.as_bytes())) {
         warn!(path = %path.display(), %error, "the termination message was not written");
     }
 }

@@ -110,8 +110,11 @@ impl Figure {
     }
 }
 
+/// The largest number that an engine may print: 1e9 seconds are 32 years, and 1e9 GiB more memory than any machine has.
+const MOST: f64 = 1e9;
+
 /// The first number of a text, behind `after` where that is not empty. Commas between groups of three digits belong to it. A number with a
-/// minus, or one that is not finite, is none.
+/// minus, or one above [`MOST`], is none.
 pub(crate) fn number(text: &str, after: &str) -> Option<f64> {
     let text = &text[text.find(after)? + after.len()..];
     let from = text.find(|it: char| it.is_ascii_digit())?;
@@ -139,5 +142,5 @@ pub(crate) fn number(text: &str, after: &str) -> Option<f64> {
             digits.extend(bytes[at + 1..at + 1 + sign + exponent].iter().map(|it| char::from(*it)));
         }
     }
-    digits.parse().ok().filter(|it: &f64| it.is_finite())
+    digits.parse().ok().filter(|it: &f64| *it <= MOST)
 }

@@ -147,6 +147,16 @@ fn pipe(folder: &Folder, number: u32) -> String {
     name
 }
 
+#[test]
+fn a_termination_message_that_nobody_reads_holds_up_no_run() {
+    let folder = folder("unused");
+    let pipe = pipe(&folder, 0);
+    let arguments = ["run", "-f", "run.yaml", "--termination-log", &pipe];
+    let ended = ended(folder.shell("", &arguments, "").spawn().unwrap());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the termination message was not written"), "{}", ended.stderr);
+}
+
 /// Others may write beside the folder of a run: pipes there, and a lock that nobody gives back, hold up neither the run nor its figures.
 #[test]
 fn what_others_leave_beside_a_results_folder_holds_up_no_run() {

@@ -29,6 +29,6 @@ pub enum Departure {
         /// Its mean.
         mean: Span,
     },
-    /// Until this number of events with output has arrived.
+    /// Until this number of output tokens has arrived, by the usage in the events; where the server sends none, of events with output.
     Tokens(u32),
 }

@@ -52,7 +52,7 @@ pub struct Exchange {
     pub progress: Arc<RequestProgress>,
     /// Reads with several events that the launcher may have read late.
     pub late_reads: u64,
-    /// The client disconnects at this many events with output; `None`: it reads to the end.
+    /// The client disconnects at this many output tokens; `None`: it reads to the end.
     pub enough: Option<u32>,
     pub keep_output: bool,
     /// Called with the first output, if the output is kept.
@@ -123,7 +123,7 @@ impl Exchange {
 
     /// Whether the client disconnects now. It does not disconnect from an answer that has come to its end.
     fn is_enough(&self) -> bool {
-        let enough = self.enough.is_some_and(|it| self.answer.content_events >= it);
+        let enough = self.enough.is_some_and(|it| self.answer.tokens_so_far() >= it);
         enough && !self.answer.has_finished() && !self.answer.has_failed()
     }
 

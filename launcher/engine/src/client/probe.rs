@@ -10,7 +10,7 @@ use workload_profiles::workload::Sampling;
 use super::{
     Client, Exchange, Failure, Target,
     api_error::ApiError,
-    body::{BodyTemplate, Content, Prompt},
+    body::{BodyTemplate, Content, Prompt, Streaming},
     exchange::Fetched,
 };
 use crate::record::RequestOutcome;
@@ -127,7 +127,7 @@ pub async fn models(target: &Target) -> Result<Vec<ServedModel>, ProbeError> {
 pub async fn generate(target: &Target, model: &str) -> Result<(), ProbeError> {
     const WHAT: &str = "a generation of one token";
     let client = Client::new(target.clone(), Clock::start());
-    let template = BodyTemplate::new(target.api(), model, false, &Sampling::default());
+    let template = BodyTemplate::new(target.api(), model, Streaming::Off, &Sampling::default());
     let body = template.body(&Content::new(Prompt::Text("Hello"), Some(1)));
     let mut exchange = Exchange::default();
     match within(WHAT, GENERATE_TIMEOUT, client.call(body, None, false, &mut exchange)).await? {

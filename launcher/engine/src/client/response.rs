@@ -28,11 +28,23 @@ pub(super) enum Broken {
     Socket(std::io::Error),
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    #[error(transparent)]
+    #[error("{}", http2_words(.0))]
     Http2(#[from] h2::Error),
     /// HTTP/2 cannot be spoken on a new connection.
-    #[error("{0}; if the server speaks no HTTP/2, set target.httpVersion to HTTP1")]
+    #[error("{}; if the server speaks no HTTP/2, set target.httpVersion to HTTP1", http2_words(.0))]
     NoHttp2(h2::Error),
+}
+
+/// An error of HTTP/2 with its name in RFC 9113, and who found it.
+fn http2_words(error: &h2::Error) -> String {
+    let Some(reason) = error.reason() else { return error.to_string() };
+    if error.is_library() {
+        format!("the server broke a rule of HTTP/2 ({reason:?})")
+    } else if error.is_go_away() {
+        format!("the server closed the connection with {reason:?} (HTTP/2)")
+    } else {
+        format!("the server ended the stream with {reason:?} (HTTP/2)")
+    }
 }
 
 #[derive(Debug)]
@@ -63,5 +75,16 @@ impl Broken {
             Broken::Malformed(_) => Cause::Other,
             Broken::Http2(_) | Broken::NoHttp2(_) => Cause::Http2,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_http2_has_its_name() {
+        let error = Broken::from(h2::Error::from(h2::Reason::ENHANCE_YOUR_CALM)).to_string();
+        assert_eq!(error, "the server ended the stream with ENHANCE_YOUR_CALM (HTTP/2)");
     }
 }

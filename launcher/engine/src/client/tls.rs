@@ -90,6 +90,10 @@ pub(super) fn remedy(error: &io::Error) -> Option<&'static str> {
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             "its certificate is not valid yet; set the clock of this machine"
         }
+        CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity" => {
+            "its certificate is one of an authority (CA:TRUE), which no server may show; issue one with basicConstraints=CA:FALSE, and name its \
+             authority in target.tls, or with --ca-file"
+        }
         _ => "its certificate is refused; give the server another one",
     })
 }

@@ -1,6 +1,9 @@
 //! Reads a data set that has values separated by commas, or a prompt on each line.
 
-use std::{cell::Cell, io::BufRead};
+use std::{
+    cell::Cell,
+    io::{self, BufRead},
+};
 
 use serde::de::value::{Error, MapDeserializer};
 
@@ -68,7 +71,9 @@ pub(super) fn text(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result<
         return Err(sink.wrong("line 1".to_owned(), what));
     }
     let mut line_bytes = Vec::new();
-    for line in 1_u64.. {
+    let mut line = 0;
+    loop {
+        line += 1 + skip_empty(bytes).map_err(|cause| sink.read_error(cause))?;
         let at = || format!("line {line}");
         match read_line(bytes, sink.longest(), &mut line_bytes).map_err(|cause| sink.read_error(cause))? {
             Line::End => break,
@@ -83,6 +88,21 @@ pub(super) fn text(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result<
         }
     }
     Ok(())
+}
+
+/// Skips line ends, and returns their number. A small compressed file may hold billions of them.
+fn skip_empty(bytes: &mut impl BufRead) -> io::Result<u64> {
+    let mut skipped = 0;
+    loop {
+        let part = bytes.fill_buf()?;
+        let ends = part.iter().take_while(|it| **it == b'\n').count();
+        let goes_on = ends > 0 && ends == part.len();
+        bytes.consume(ends);
+        skipped += ends as u64;
+        if !goes_on {
+            return Ok(skipped);
+        }
+    }
 }
 
 /// Takes the fields of a row; `false` when further rows are not needed.

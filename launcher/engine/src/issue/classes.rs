@@ -11,7 +11,11 @@ use workload_profiles::{
 };
 
 use crate::{
-    client::{TargetError, body::BodyTemplate, header_fields},
+    client::{
+        TargetError,
+        body::{BodyTemplate, Streaming},
+        header_fields,
+    },
     requests::draws,
 };
 
@@ -51,7 +55,7 @@ impl Classes {
     ) -> Result<Classes, TargetError> {
         let class = |class: &TrafficClass| {
             let headers = (!class.headers.is_empty()).then(|| header_fields(&class.headers)).transpose()?;
-            let template = BodyTemplate::of_class(api, model, workload.streaming, &workload.sampling, class);
+            let template = BodyTemplate::of_class(api, model, Streaming::of(workload), &workload.sampling, class);
             Ok(Class { template, headers: headers.map(Arc::new), output: class.output })
         };
         let all = &workload.classes.classes;

@@ -19,8 +19,8 @@ const STRATUM: usize = 8;
 pub(super) enum Leaves {
     /// This long after sending.
     After(Duration),
-    /// When this many events with output have arrived.
-    AfterEvents(u32),
+    /// When this many output tokens have arrived.
+    AfterTokens(u32),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ impl Clients {
                 // An exponential number drawn from 64 bits is never above 45 times the mean.
                 Leaves::After(mean.0.mul_f64(rng.sample::<f64, _>(Exp1).min(45.0)))
             }
-            Departure::Tokens(events) => Leaves::AfterEvents(events),
+            Departure::Tokens(tokens) => Leaves::AfterTokens(tokens),
         })
     }
 }
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn nobody_goes_at_nothing_and_everybody_at_one() {
         assert!(check(0.0, Departure::Tokens(3), 1).iter().all(Option::is_none));
-        assert!(check(1.0, Departure::Tokens(3), 1).iter().all(|it| *it == Some(Leaves::AfterEvents(3))));
+        assert!(check(1.0, Departure::Tokens(3), 1).iter().all(|it| *it == Some(Leaves::AfterTokens(3))));
     }
 
     #[test]

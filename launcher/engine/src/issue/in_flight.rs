@@ -204,8 +204,8 @@ impl InFlightRequest {
         let gone = match leaves {
             None => None,
             Some(Leaves::After(length)) => shared.clock.now().checked_add(length),
-            Some(Leaves::AfterEvents(events)) => {
-                self.exchange.enough = Some(events);
+            Some(Leaves::AfterTokens(tokens)) => {
+                self.exchange.enough = Some(tokens);
                 None
             }
         };

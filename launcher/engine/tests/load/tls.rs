@@ -22,10 +22,19 @@ const OTHER_AUTHORITY: &str = include_str!("../fixtures/tls/other-ca.crt");
 const CERTIFICATE: &[u8] = include_bytes!("../fixtures/tls/server.crt");
 const KEY: &[u8] = include_bytes!("../fixtures/tls/server.key");
 
+/// A certificate that signs itself, as `openssl req -x509` makes it: it says that it is one of an authority.
+const SELF_SIGNED: [&[u8]; 2] =
+    [include_bytes!("../fixtures/tls/self-signed.crt"), include_bytes!("../fixtures/tls/self-signed.key")];
+
 /// A simulator behind TLS; returns its port.
 pub async fn serve() -> u16 {
+    serve_with([CERTIFICATE, KEY]).await
+}
+
+/// The same with another certificate and its key.
+async fn serve_with(certificate: [&[u8]; 2]) -> u16 {
     let simulator = Simulator::new(server(millis(2), millis(1)));
-    listen(&[], move |stream| {
+    listen_with(certificate, &[], move |stream| {
         let simulator = Arc::clone(&simulator);
         async move { simulator.serve_connection(stream).await }
     })
@@ -37,13 +46,21 @@ pub async fn listen<F: Future<Output = ()> + Send + 'static>(
     versions: &[&[u8]],
     serve: impl Fn(TlsStream<TcpStream>) -> F + Clone + Send + 'static,
 ) -> u16 {
+    listen_with([CERTIFICATE, KEY], versions, serve).await
+}
+
+async fn listen_with<F: Future<Output = ()> + Send + 'static>(
+    [certificate, key]: [&[u8]; 2],
+    versions: &[&[u8]],
+    serve: impl Fn(TlsStream<TcpStream>) -> F + Clone + Send + 'static,
+) -> u16 {
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
         .with_single_cert(
-            vec![CertificateDer::from_pem_slice(CERTIFICATE).unwrap()],
-            PrivateKeyDer::from_pem_slice(KEY).unwrap(),
+            vec![CertificateDer::from_pem_slice(certificate).unwrap()],
+            PrivateKeyDer::from_pem_slice(key).unwrap(),
         )
         .unwrap();
     config.alpn_protocols = versions.iter().map(|it| it.to_vec()).collect();
@@ -67,14 +84,16 @@ pub async fn listen<F: Future<Output = ()> + Send + 'static>(
 
 #[tokio::test]
 async fn a_server_is_trusted_by_its_authority() {
-    let port = serve().await;
+    let (port, self_signed) = (serve().await, serve_with(SELF_SIGNED).await);
+    let self_authority = std::str::from_utf8(SELF_SIGNED[0]).unwrap();
     let both = format!("{OTHER_AUTHORITY}{AUTHORITY}");
-    for (host, authority, expected, remedy) in [
-        ("localhost", Some(AUTHORITY), "ok", ""),
-        ("localhost", Some(both.as_str()), "ok", ""),
-        ("localhost", None, "connect_error", "name the authority that did in target.tls, or with --ca-file"),
-        ("localhost", Some(OTHER_AUTHORITY), "connect_error", "name the authority that did in target.tls"),
-        ("127.0.0.1", Some(AUTHORITY), "connect_error", "write that name into target.url"),
+    for (host, port, authority, expected, remedy) in [
+        ("localhost", port, Some(AUTHORITY), "ok", ""),
+        ("localhost", port, Some(both.as_str()), "ok", ""),
+        ("localhost", port, None, "connect_error", "name the authority that did in target.tls, or with --ca-file"),
+        ("localhost", port, Some(OTHER_AUTHORITY), "connect_error", "name the authority that did in target.tls"),
+        ("127.0.0.1", port, Some(AUTHORITY), "connect_error", "write that name into target.url"),
+        ("localhost", self_signed, Some(self_authority), "connect_error", "(CA:TRUE), which no server may show"),
     ] {
         let url = format!("https://{host}:{port}");
         let target = Target::new(&url, Api::Completions, None, authority, &Default::default()).unwrap();

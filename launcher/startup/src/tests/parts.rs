@@ -55,6 +55,8 @@ fn numbers_stand_behind_words() {
         (" none", "", None),
         (" 4", "took", None),
         (" 1e999", "", None),
+        (" 1e308", "", None),
+        (" 1e9", "", Some(1e9)),
     ] {
         assert_eq!(number(text, after), expected, "{text}");
     }

@@ -309,6 +309,11 @@ impl Answer {
         SilentEvents { all: before.all + after.all, length_ends: before.length_ends + after.length_ends }
     }
 
+    /// Output tokens that have arrived, by the usage in the events if the server tells it, else at least one for each event with output.
+    pub fn tokens_so_far(&self) -> u32 {
+        self.content_events.max(self.usage.completion_tokens.unwrap_or_default())
+    }
+
     /// Tokens in the first event with output, if the server tells them by a usage in that event or by token ids.
     pub fn first_event_tokens(&self) -> Option<u32> {
         let come = self.first_usage.or_else(|| self.kept.as_ref()?.first_ids())?;

@@ -248,6 +248,14 @@ fn tokens_without_text_at_the_ends_are_told_apart() {
 }
 
 #[test]
+fn the_tokens_so_far_are_those_of_the_usage_in_the_events() {
+    let of = |pieces: &[&str]| check((200, EVENTS), pieces).0.tokens_so_far();
+    assert_eq!((of(&[ROLE]), of(&[ROLE, &token("a"), &token("b")])), (0, 2));
+    let told = r#"{"choices":[{"text":"a b c"}],"usage":{"completion_tokens":20}}"#;
+    assert_eq!(of(&[&format!("data: {told}\n\n")]), 20);
+}
+
+#[test]
 fn the_tokens_of_the_first_event_are_those_that_the_server_tells() {
     let of = |pieces: &[&str]| check((200, EVENTS), pieces).0.first_event_tokens();
     let told = |text: &str, tokens: u32| {

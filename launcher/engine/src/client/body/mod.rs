@@ -10,7 +10,7 @@ use std::{io::Write as _, sync::Arc};
 
 use bytes::Bytes;
 use crds::benchmark_run::Api;
-use workload_profiles::workload::{LengthField, PromptForm, Sampling, TrafficClass};
+use workload_profiles::workload::{Departure, LengthField, PromptForm, Sampling, TrafficClass, Workload};
 
 use crate::image::Image;
 
@@ -84,6 +84,30 @@ impl<'a> Content<'a> {
     }
 }
 
+/// How a request asks for its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streaming {
+    /// In one piece.
+    Off,
+    /// In events, the last of which has the usage.
+    On,
+    /// In events, each of which has the usage so far, where the server knows the option `continuous_usage_stats`.
+    WithRunningUsage,
+}
+
+impl Streaming {
+    /// What the requests of a workload ask for. Clients that disconnect after a number of tokens need the running usage: an event may
+    /// have several tokens.
+    pub fn of(workload: &Workload) -> Streaming {
+        let counts_tokens = workload.abandonment.is_some_and(|it| matches!(it.after, Departure::Tokens(_)));
+        match (workload.streaming, counts_tokens) {
+            (false, _) => Streaming::Off,
+            (true, false) => Streaming::On,
+            (true, true) => Streaming::WithRunningUsage,
+        }
+    }
+}
+
 /// The part of a body that all requests of a run, or of a traffic class, share.
 #[derive(Clone, Debug)]
 pub struct BodyTemplate {
@@ -103,12 +127,18 @@ pub struct BodyTemplate {
 impl BodyTemplate {
     /// The output length is requested with `max_tokens`, which every server knows, unless the chat API is to use its
     /// later name. A streamed request also asks for the usage.
-    pub fn new(api: Api, model: &str, streaming: bool, sampling: &Sampling) -> BodyTemplate {
+    pub fn new(api: Api, model: &str, streaming: Streaming, sampling: &Sampling) -> BodyTemplate {
         BodyTemplate::with_fields(api, model, streaming, sampling, None)
     }
 
     /// The template of a traffic class. Its model and its fields win over those of the workload.
-    pub fn of_class(api: Api, model: &str, streaming: bool, sampling: &Sampling, class: &TrafficClass) -> BodyTemplate {
+    pub fn of_class(
+        api: Api,
+        model: &str,
+        streaming: Streaming,
+        sampling: &Sampling,
+        class: &TrafficClass,
+    ) -> BodyTemplate {
         let model = class.model.as_deref().unwrap_or(model);
         BodyTemplate::with_fields(api, model, streaming, sampling, Some(class))
     }
@@ -116,7 +146,7 @@ impl BodyTemplate {
     fn with_fields(
         api: Api,
         model: &str,
-        streaming: bool,
+        streaming: Streaming,
         sampling: &Sampling,
         class: Option<&TrafficClass>,
     ) -> BodyTemplate {
@@ -200,7 +230,7 @@ impl BodyTemplate {
 }
 
 /// The part of the body after the lengths.
-fn rest(api: Api, sampling: &Sampling, class: Option<&TrafficClass>, streaming: bool, token_ids: bool) -> Vec<u8> {
+fn rest(api: Api, sampling: &Sampling, class: Option<&TrafficClass>, streaming: Streaming, token_ids: bool) -> Vec<u8> {
     let mut rest = Vec::new();
     if sampling.ignore_eos {
         rest.extend(b",\"ignore_eos\":true");
@@ -218,11 +248,13 @@ fn rest(api: Api, sampling: &Sampling, class: Option<&TrafficClass>, streaming: 
     if token_ids {
         rest.extend(format!(",\"{RETURN_TOKEN_IDS}\":true").bytes());
     }
-    if streaming {
+    if streaming != Streaming::Off {
         rest.extend(b",\"stream\":true");
         // The other APIs always end a stream with the usage.
         if matches!(api, Api::Completions | Api::Chat) {
-            rest.extend(b",\"stream_options\":{\"include_usage\":true}");
+            let running =
+                if streaming == Streaming::WithRunningUsage { ",\"continuous_usage_stats\":true" } else { "" };
+            rest.extend(format!(",\"stream_options\":{{\"include_usage\":true{running}}}").bytes());
         }
     }
     rest.push(b'}');

@@ -5,6 +5,7 @@ use super::*;
 const ALL: [Api; 4] = [Api::Completions, Api::Chat, Api::Responses, Api::Messages];
 
 fn template(api: Api, streaming: bool, sampling: &str) -> BodyTemplate {
+    let streaming = if streaming { Streaming::On } else { Streaming::Off };
     BodyTemplate::new(api, "m", streaming, &serde_json::from_str(sampling).unwrap())
 }
 
@@ -31,7 +32,7 @@ fn check_all(content: &Content<'_>, expected: [Value; 4]) {
 
 #[test]
 fn several_prompts_are_one_list() {
-    let template = BodyTemplate::new(Api::Completions, "m", false, &Sampling::default());
+    let template = BodyTemplate::new(Api::Completions, "m", Streaming::Off, &Sampling::default());
     let body = |prompts: &[Prompt<'_>]| -> serde_json::Value {
         let mut list = Vec::new();
         prompts.iter().for_each(|it| BodyTemplate::push_prompt(&Content::new(*it, None), &mut list));
@@ -53,7 +54,7 @@ fn a_completion_asks_for_what_was_asked() {
 
 #[test]
 fn a_chat_has_one_message_and_leaves_out_what_was_not_asked() {
-    let template = BodyTemplate::new(Api::Chat, "org/\"m\"", false, &Sampling::default());
+    let template = BodyTemplate::new(Api::Chat, "org/\"m\"", Streaming::Off, &Sampling::default());
     let expected = r#"{"model":"org/\"m\"","messages":[{"role":"user","content":"a\n\"b\"\\"}]}"#;
     check(&template, "a\n\"b\"\\", None, expected);
 }
@@ -212,11 +213,21 @@ fn further_fields_go_along_as_they_are() {
 fn a_class_has_its_model_and_its_fields_and_a_request_may_add_some() {
     let class = |json: &str| serde_json::from_str::<TrafficClass>(json).unwrap();
     let sampling: Sampling = serde_json::from_str(r#"{"extra":{"top_k":1,"priority":0}}"#).unwrap();
-    let of = |class| BodyTemplate::of_class(Api::Completions, "m", false, &sampling, &class);
+    let of = |class| BodyTemplate::of_class(Api::Completions, "m", Streaming::Off, &sampling, &class);
     let adapter = of(class(r#"{"name":"a","weight":1,"model":"lora","extra":{"priority":9}}"#));
     let content = Content { fields: r#""tools":[]"#, ..text("x", Some(2)) };
     let expected = r#"{"model":"lora","prompt":"x","max_tokens":2,"tools":[],"top_k":1,"priority":9}"#;
     assert_eq!(adapter.body(&content), expected);
     let plain = of(class(r#"{"name":"b","weight":1}"#));
     assert_eq!(plain.body(&text("x", None)), r#"{"model":"m","prompt":"x","priority":0,"top_k":1}"#);
+}
+
+#[test]
+fn each_event_has_the_usage_where_tokens_are_counted_as_they_come() {
+    for (api, asks) in [(Api::Completions, true), (Api::Chat, true), (Api::Responses, false)] {
+        let template = BodyTemplate::new(api, "m", Streaming::WithRunningUsage, &Sampling::default());
+        let body: serde_json::Value = serde_json::from_slice(&template.body(&text("a", Some(2)))).unwrap();
+        let expected = serde_json::json!({"include_usage": true, "continuous_usage_stats": true});
+        assert_eq!(body.get("stream_options"), asks.then_some(&expected), "{api:?}");
+    }
 }

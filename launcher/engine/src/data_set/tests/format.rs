@@ -106,8 +106,8 @@ fn text_has_a_prompt_on_each_line() {
     check(&set, "\u{feff}first line\r\n\n  \nsecond\n", Ok(&["first line", "second"]));
     check(
         &set,
-        b"a\nb\xffc\n",
-        Err("the data set d.txt, line 2: is no UTF-8 from its byte 1 on, counted from 0; save the file as UTF-8 text"),
+        b"\n\na\n\n\nb\xffc\n",
+        Err("the data set d.txt, line 6: is no UTF-8 from its byte 1 on, counted from 0; save the file as UTF-8 text"),
     );
     check(
         &set,

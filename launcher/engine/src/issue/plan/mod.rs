@@ -23,7 +23,10 @@ use super::{
     timeline::{PlannedTime, Timeline},
 };
 use crate::{
-    client::{body::BodyTemplate, request_timeouts::RequestTimeouts},
+    client::{
+        body::{BodyTemplate, Streaming},
+        request_timeouts::RequestTimeouts,
+    },
     latency_origin::LatencyOrigin,
     recorder::{Keep, RecordBudget, Recorder},
     requests::{RecordedLengths, Requests, RequestsError, Seeds, TextSeed},
@@ -160,7 +163,7 @@ impl LoadPlan {
             session_header: session_header(&workload.sessions)?.filter(|_| sessions.is_none()),
             sessions,
             has_messages: api.has_messages(),
-            template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling),
+            template: BodyTemplate::new(api, model, Streaming::of(workload), &workload.sampling),
             classes: Classes::new(workload, api, model, |it| seeds.run.derive(&format!("stage/{it}/classes")))
                 .map_err(LoadError::Headers)?,
             class_count: workload.classes.classes.len(),
