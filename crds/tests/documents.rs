@@ -41,7 +41,7 @@ fn documents() -> Vec<(String, String)> {
             }
         }
     }
-    let folders = ["examples", "examples/gitops", "examples/gitops/kustomize", "examples/how-to"];
+    let folders = ["examples", "examples/gitops", "examples/gitops/kustomize", "examples/extending", "examples/how-to"];
     for path in folders.into_iter().flat_map(|it| files(it, "yaml")) {
         let text = fs::read_to_string(&path).unwrap();
         if text.lines().any(|it| it.starts_with("apiVersion: benchwright.dev/")) {

@@ -51,7 +51,7 @@ pub fn all() -> anyhow::Result<Vec<(String, String)>> {
             }
         }
     }
-    let folders = ["examples", "examples/gitops", "examples/gitops/kustomize", "examples/how-to"];
+    let folders = ["examples", "examples/gitops", "examples/gitops/kustomize", "examples/extending", "examples/how-to"];
     for path in folders.into_iter().map(|it| files(it, "yaml")).collect::<Result<Vec<_>, _>>()?.concat() {
         found.extend(each(&path.display().to_string(), &fs::read_to_string(&path)?));
     }

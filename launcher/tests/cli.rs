@@ -16,6 +16,8 @@ mod chromium;
 mod compare;
 #[path = "cli/dataset.rs"]
 mod dataset;
+#[path = "cli/extending.rs"]
+mod extending;
 #[path = "cli/identity.rs"]
 mod identity;
 #[path = "cli/index_page.rs"]

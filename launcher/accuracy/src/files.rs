@@ -68,6 +68,9 @@ pub fn rouge_json(outcome: &Outcome, gate: &Gate, provenance: &Provenance) -> Js
             "distance": judged.value.map(|it| if limit.is_upper { limit.bound() - it } else { it - limit.bound() }),
         }));
     }
+    if baseline.contains_key("gen_len") {
+        baseline.insert("gen_num".into(), outcome.benchmark.samples().into());
+    }
     let (verdict, reasons) = match &gate.verdict {
         Verdict::Passed => ("passed", &[][..]),
         Verdict::Failed => ("failed", &[][..]),

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::ensure;
 use clap::{Args, ValueEnum};
 use crds::{Outcome, wording::with_causes};
-use files::user_file;
+use files::{user_file, write_whole};
 use report::{LoadGenSummary, index, prune::remove_finished, report_file};
 use serde_json::{Map, Value, json};
 use workload_profiles::{
@@ -60,6 +61,9 @@ pub(crate) struct MlperfArgs {
     /// valid MLPerf result [default: auto]
     #[arg(long, value_name = "N")]
     total_sample_count: Option<String>,
+    /// Samples in one request, in Offline [default: 1]
+    #[arg(long, value_name = "N")]
+    batch_size: Option<u32>,
     /// The most tokens of an answer [default: those of the benchmark]
     #[arg(long, value_name = "TOKENS")]
     max_new_tokens: Option<u32>,
@@ -273,6 +277,9 @@ impl MlperfArgs {
         if let Some(tokens) = self.max_new_tokens {
             profile["tokens"] = json!({"max": tokens});
         }
+        if let Some(samples) = self.batch_size {
+            profile["batchSize"] = samples.into();
+        }
         if let Some(most) = self.max_concurrency.filter(|_| self.scenario != Scenario::Singlestream) {
             profile["maxConcurrency"] = most.into();
         }
@@ -290,8 +297,18 @@ impl MlperfArgs {
             }
             None => {
                 self.say_that_prompts_are_synthetic();
-                let most = self.target.max_model_len().unwrap_or(CONTEXT).min(CONTEXT);
-                let most = most.saturating_sub(self.max_new_tokens.unwrap_or(ANSWER)).max(1);
+                let answer = self.max_new_tokens.unwrap_or(ANSWER);
+                let most = match self.target.max_model_len() {
+                    Some(context) => {
+                        let left = context.saturating_sub(answer);
+                        ensure!(
+                            left > 0,
+                            "--max-model-len is {context}, and answers of {answer} tokens leave no room for a prompt; raise it, or lower --max-new-tokens"
+                        );
+                        left.min(CONTEXT)
+                    }
+                    None => CONTEXT.saturating_sub(answer).max(CONTEXT / 2),
+                };
                 json!({"synthetic": {"input": {"shape": "lognormal", "mean": most.min(800), "stdDev": 400, "min": 1, "max": most}}})
             }
         };
@@ -342,7 +359,7 @@ fn number(rate: &str) -> Value {
 
 /// Exit status: that of `benchwright run`.
 pub(crate) fn run(args: &MlperfArgs) -> anyhow::Result<u8> {
-    let ended = args.run.run(&args.name(), args.target.target(), "loadgen", &args.profile()?)?;
+    let ended = args.run.run(&args.name(), args.target.target()?, "loadgen", &args.profile()?)?;
     if let Some(folder) = &ended.folder {
         draw(folder);
         if args.keep_all == Switch::Off {
@@ -355,11 +372,28 @@ pub(crate) fn run(args: &MlperfArgs) -> anyhow::Result<u8> {
 /// Draws the plots of a new run. What fails here is said, and changes no result.
 fn draw(folder: &Path) {
     let plotted = report_file::read(folder).map_err(anyhow::Error::from).and_then(|(_, document)| {
-        plot::write(&document, &folder.join(plot::FOLDER), &plot::Format::PICTURES).map_err(anyhow::Error::from)
+        plot::write(&document, &folder.join(plot::FOLDER), &plot::Format::PICTURES).map_err(anyhow::Error::from)?;
+        name_plots(folder)
     });
     if let Err(error) = plotted {
         say(format_args!("the plots were not written: {}", with_causes(error.as_ref())));
     }
+}
+
+/// Names the plots of the runner in `summary.json`, where they were drawn.
+fn name_plots(folder: &Path) -> anyhow::Result<()> {
+    let path = folder.join("summary.json");
+    if !path.exists() {
+        return Ok(());
+    }
+    let mut summary: LoadGenSummary = serde_json::from_slice(&user_file::read_regular(&path, MAX_BYTES)?)?;
+    let plots = [("tokens_per_sec", "load-throughput.png"), ("latency_cdf", "cdf-e2e.png")].map(|(key, file)| {
+        let file = Path::new(plot::FOLDER).join(file);
+        (key.to_owned(), json!(folder.join(&file).exists().then_some(file)))
+    });
+    summary.runner.insert("plots".to_owned(), Map::from_iter(plots).into());
+    write_whole(&path, |file| Ok(serde_json::to_writer_pretty(file, &summary)?))?;
+    Ok(())
 }
 
 /// Deletes the folders of earlier runs that a valid run of the same settings replaces, and names them.

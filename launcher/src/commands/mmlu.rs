@@ -46,5 +46,5 @@ pub(crate) fn run(args: &MmluArgs) -> anyhow::Result<u8> {
     if let Some(limit) = args.total_limit {
         profile["totalLimit"] = limit.into();
     }
-    Ok(args.run.run("mmlu", args.target.target(), "mmlu", &profile)?.status)
+    Ok(args.run.run("mmlu", args.target.target()?, "mmlu", &profile)?.status)
 }

@@ -1,19 +1,23 @@
 //! What `benchwright mlperf` and `benchwright mmlu` share: the server of the load, described by the flags of the runner's run.py and mmlu.py,
 //! and where the results go.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, ensure};
 use clap::{Args, ValueEnum};
 use crds::benchmark_run::{GROUP, KIND, SimulatorPreset, VERSION};
+use files::user_file;
 use launcher::{
     console,
-    input::{LocalOptions, RunSource},
+    input::{self, LocalOptions, RunSource},
     run::{self, RunOptions},
 };
 use serde_json::{Value, json};
 
 use super::preset::PresetArg;
 
+/// The longest file of a server, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
 /// The folder of all runs.
 const RESULTS: &str = "results";
 /// The runner's short name of its model, and the model.
@@ -37,6 +41,9 @@ pub(super) struct TargetArgs {
     /// The engine that is started
     #[arg(long, value_enum, default_value_t = Backend::Vllm)]
     backend: Backend,
+    /// A YAML file with the fields of spec.target.server, for the server that is started. Flags win over it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "simulator"])]
+    server_config: Option<PathBuf>,
     /// The type of the weights of a vLLM that is started
     #[arg(long, value_enum)]
     precision: Option<Precision>,
@@ -64,12 +71,15 @@ enum Precision {
 
 impl TargetArgs {
     /// `spec.target`. Flags for a vLLM that is not started here are named on standard error.
-    pub(super) fn target(&self) -> Value {
+    ///
+    /// # Errors
+    /// The file of the server cannot be read.
+    pub(super) fn target(&self) -> anyhow::Result<Value> {
         let model = self.model.as_deref().map(|it| if it == ALIAS.0 { ALIAS.1 } else { it });
         let mut target = match (&self.url, self.simulator) {
             (Some(url), _) => json!({"url": url}),
             (None, Some(preset)) => json!({"simulator": {"preset": SimulatorPreset::from(preset)}}),
-            (None, None) => return json!({"server": self.server(model.unwrap_or(ALIAS.1))}),
+            (None, None) => return Ok(json!({"server": self.server(model)?})),
         };
         if let Some(model) = model {
             target["model"] = model.into();
@@ -84,7 +94,7 @@ impl TargetArgs {
         if !named.is_empty() {
             say(format_args!("no effect without a started vLLM: {}", named.join(", ")));
         }
-        target
+        Ok(target)
     }
 
     /// The most tokens of prompt and answer together, as the user limits them.
@@ -92,9 +102,17 @@ impl TargetArgs {
         self.max_model_len
     }
 
-    /// `spec.target.server`: a vLLM. What is not given is left to it.
-    fn server(&self, model: &str) -> Value {
-        let mut server = json!({"engine": "VLLM", "model": model});
+    /// `spec.target.server`: a vLLM, unless the file names another engine. What is not given is left to it.
+    fn server(&self, model: Option<&str>) -> anyhow::Result<Value> {
+        let mut server = self.server_config.as_deref().map_or_else(|| Ok(json!({})), server_file)?;
+        let has = |server: &Value, key: &str| server.get(key).is_some();
+        if !has(&server, "engine") {
+            server["engine"] = "VLLM".into();
+        }
+        let needs_model = !has(&server, "model") && !has(&server, "modelClaim") && server["engine"] == "VLLM";
+        if let Some(model) = model.or(needs_model.then_some(ALIAS.1)) {
+            server["model"] = model.into();
+        }
         if let Some(precision) = self.precision {
             server["dtype"] = match precision {
                 Precision::Fp16 => "float16",
@@ -116,8 +134,22 @@ impl TargetArgs {
         if let Some(share) = self.gpu_memory_utilization {
             server["gpuMemoryUtilization"] = share.into();
         }
-        server
+        Ok(server)
     }
+}
+
+/// The fields of a server, of a YAML file.
+fn server_file(file: &Path) -> anyhow::Result<Value> {
+    let shown = file.display();
+    let text = user_file::read_text(file, MAX_BYTES)
+        .with_context(|| format!("--server-config: {shown} cannot be read; write the path of a YAML file"))?;
+    let fields = serde_saphyr::from_str::<Value>(&text)
+        .with_context(|| format!("--server-config: {shown} is no YAML; write the fields of spec.target.server"))?;
+    ensure!(
+        fields.is_object(),
+        "--server-config: {shown} has no fields; write those of spec.target.server, such as engine: VLLM"
+    );
+    Ok(fields)
 }
 
 /// Where the results go, and what becomes of the run.
@@ -158,6 +190,7 @@ impl RunArgs {
             },
         }))?;
         if self.dry_run {
+            input::from_source(&RunSource::Document(document.clone()), &LocalOptions::default())?;
             console::print(document)?;
             return Ok(Ended { status: crds::ExitCode::Done.code(), folder: None });
         }

@@ -63,6 +63,7 @@ mod tests {
             errors: 0,
             warnings: 0,
             first_warning: None,
+            target_qps: None,
             figures: Map::from_iter([(FIGURE.to_owned(), rate.into())]),
             headline: None,
             corrected: None,

@@ -86,13 +86,31 @@ fn the_lines_of_the_runner_start_a_vllm_and_issue_what_they_name() {
     assert_eq!(test_of(&folder, 0).0, "AccuracyOnly");
     // All samples are one query.
     assert_eq!(test_of(&folder, 1), ("PerformanceOnly".to_owned(), Some(1)));
-    let system = document(&folder, "summary.json")["system"].clone();
-    assert!(system["vllm_version"].as_str().is_some_and(|it| it.starts_with('0')), "{system}");
+    let summary = document(&folder, "summary.json");
+    assert!(summary["system"]["vllm_version"].as_str().is_some_and(|it| it.starts_with('0')), "{summary}");
+    assert_eq!(
+        (&summary["meta"]["category"], &summary["system"]["torch_version"]),
+        (&"datacenter".into(), &Value::Null)
+    );
+    let performance = &summary["run"]["performance"];
+    let [seconds, tokens, rate] =
+        ["duration_s", "total_new_tokens", "tokens_per_sec"].map(|it| performance[it].as_f64().unwrap());
+    // The rate is LoadGen's, until the last completion; the duration is the one of the stage.
+    assert!((tokens / seconds / rate - 1.0).abs() < 0.1, "{performance}");
+    for plot in ["tokens_per_sec", "latency_cdf"] {
+        let file = summary["plots"][plot].as_str().unwrap();
+        assert!(folder.path("results/latest").join(file).is_file(), "{file}");
+    }
     let server = said(&run(&folder, SERVER));
     assert!(server.contains("the target rate comes from the last Offline run against this target"), "{server}");
     assert_eq!(folder.report()["summary"]["requests"], 40);
     assert_eq!(test_of(&folder, 1), ("PerformanceOnly".to_owned(), Some(20)));
+    let rate = document(&folder, "summary.json")["tests"][1]["targetQps"].as_f64().unwrap();
+    let page = fs::read_to_string(folder.path("results/latest/report.md")).unwrap();
+    assert!(page.contains("target/s") && page.contains(&format!("| {rate:.1}")), "{rate}\n{page}");
     run(&folder, SINGLE_STREAM);
+    let performance = document(&folder, "summary.json")["run"]["performance"].clone();
+    assert!(performance["tokens_per_sec"].is_f64() && performance["samples_per_sec"].is_f64(), "{performance}");
     assert_eq!(test_of(&folder, 0), ("PerformanceOnly".to_owned(), Some(512)));
     for call in fs::read_to_string(folder.path("calls")).unwrap().lines() {
         assert!(call.starts_with("serve meta-llama/Llama-3.1-8B-Instruct --host 127.0.0.1 --port "), "{call}");
@@ -120,6 +138,27 @@ fn the_long_lines_of_the_runner_are_valid_runs() {
     let profile: Value = serde_saphyr::from_str(run["spec"]["profile"]["inline"].as_str().unwrap()).unwrap();
     assert_eq!((&profile["round"], &profile["tokens"]), (&json!("v5.1"), &json!({"max": 64})));
     assert_eq!((&profile["qsl"], &profile["settings"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn a_file_describes_the_server_that_is_started() {
+    let folder = Folder::new();
+    folder.write("server.yaml", "engine: Simulator\nargs: [--preset, instant]\nmaxModelLen: 4096\n");
+    run(&folder, "mlperf --server-config server.yaml --scenario Offline --total-sample-count 20");
+    let command = folder.report()["managedServer"]["replicas"][0]["command"].to_string();
+    assert!(command.contains("instant") && command.contains("4096"), "{command}");
+    folder.write("server.yaml", "- engine\n");
+    folder.write("other.yaml", "engine: Simulator\nmodels: a\n");
+    for (line, expected) in [
+        ("--server-config server.yaml", "server.yaml has no fields; write those of spec.target.server"),
+        ("--server-config none.yaml", "none.yaml cannot be read"),
+        ("--server-config other.yaml --dry-run", "spec.target.server.models"),
+        ("--simulator --version 4.1 --dry-run", "v4.1"),
+        ("--max-model-len 100 --dry-run", "answers of 128 tokens leave no room for a prompt"),
+    ] {
+        let refused = folder.benchwright(&["mlperf"]).args(line.split(' ')).assert().code(10);
+        assert!(said(&refused).contains(expected), "{line}: {}", said(&refused));
+    }
 }
 
 #[test]

@@ -4,6 +4,8 @@
 mod aiperf;
 mod benchwright;
 mod common;
+#[cfg(test)]
+mod example;
 mod fmperf;
 mod guidellm;
 #[cfg(test)]

@@ -57,6 +57,9 @@ pub struct TestVerdict {
     /// The first of them that tells more than that the test is an audit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_warning: Option<String>,
+    /// The rate at which its queries were due, in queries per second; absent in any scenario but Server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_qps: Option<f64>,
     /// The results of its detail log, under LoadGen's names.
     pub figures: Map<String, Value>,
     /// Those of these figures that tables show; absent as `valid` is.
@@ -193,6 +196,7 @@ impl TestVerdict {
             reasons,
             errors,
             warnings: log.warnings(),
+            target_qps: Some(log.effective.target_qps).filter(|_| log.settings.scenario == Scenario::Server),
             figures,
             headline,
             corrected,

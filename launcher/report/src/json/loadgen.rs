@@ -51,6 +51,8 @@ pub struct LoadGenTestDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_qps: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_second: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_second: Option<f64>,
@@ -101,6 +103,7 @@ impl LoadGenTestDocument {
             warnings: it.warnings,
             first_warning: it.first_warning.clone(),
             queries: headline.map(|it| it.queries),
+            target_qps: it.target_qps,
             samples_per_second: headline
                 .and_then(|it| it.samples_per_second)
                 .or_else(|| corrected.and_then(|it| it.samples_per_second)),

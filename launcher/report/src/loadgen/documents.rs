@@ -1,17 +1,20 @@
 //! `config.json` and `summary.json` of a run with LoadGen tests. The same types are written and read.
 
-use analysis::loadgen::verdict::{TestVerdict, TrialVerdict};
+use analysis::loadgen::verdict::{CorrectedFigures, TestVerdict, TrialVerdict};
 use crds::{accuracy::AccuracyVerdict, summary::Outcome};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use workload_profiles::{
-    loadgen::{Effective, Mode},
+    loadgen::{Effective, Mode, Scenario, canonical_benchmark},
     workload::{LoadGen, RequestSource, Sampling, Timeouts},
 };
 
 use super::LoadGenReport;
 use crate::{Report, TOOL_VERSION, redact::redact};
+
+/// The name of the stage of a performance phase.
+const PERFORMANCE: &str = "performance";
 
 /// `config.json`: what the tests were run with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,7 +69,8 @@ pub struct LoadGenSummary {
     /// The trials before the tests.
     pub trials: Vec<TrialVerdict>,
     pub tests: Vec<TestVerdict>,
-    /// The same in the words of the runner for Llama 3.1 8B: `meta`, `system`, `run`, `logs`. What is not known is null.
+    /// The same in the words of the runner for Llama 3.1 8B: `meta`, `system`, `run`, `logs`, `plots`. What is not known
+    /// is null.
     #[serde(flatten)]
     pub runner: Map<String, Value>,
 }
@@ -85,33 +89,36 @@ impl LoadGenSummary {
             reasons: analysis.verdict.reasons.iter().map(ToString::to_string).collect(),
             trials: tests.trials.clone(),
             tests: tests.verdicts().cloned().collect(),
-            runner: runner_keys(report, tests),
+            runner: runner_keys(report, loadgen, tests),
         }
     }
 }
 
 /// The keys of the runner's `summary.json`. Figures of accuracy are on its scale of 0 to 1.
-fn runner_keys(report: &Report<'_>, tests: &LoadGenReport) -> Map<String, Value> {
+fn runner_keys(report: &Report<'_>, loadgen: &LoadGen, tests: &LoadGenReport) -> Map<String, Value> {
     let of_mode = |mode| tests.verdicts().find(|it| it.mode == mode && !it.audited);
     let performance = of_mode(Mode::PerformanceOnly);
     let scenario = tests.verdicts().next().map(|it| it.scenario.name().to_lowercase());
-    let rate = |it: &TestVerdict| {
-        let keys = ["result_samples_per_second", "result_completed_samples_per_sec"];
-        keys.iter().find_map(|key| it.figures.get(*key).cloned())
+    // LoadGen logs no rate in SingleStream, and the rate of tokens under a name of each scenario.
+    let logged = |it: &TestVerdict, keys: [&str; 2]| keys.iter().find_map(|key| it.figures.get(*key).cloned());
+    let corrected = |it: &TestVerdict, of: fn(&CorrectedFigures) -> Option<f64>| {
+        it.corrected.as_ref().and_then(of).map(Value::from)
     };
+    let stage = report.analysis.stages.iter().find(|it| it.stage.name == PERFORMANCE).map(|it| &it.figures);
     let accuracy = report.analysis.accuracy.as_ref().map(|it| {
         let figures = |prefix: &'static str| it.figures.iter().filter(move |it| it.name.starts_with(prefix));
         let rouge: Map<String, Value> =
             figures("rouge").map(|it| (it.name.clone(), (it.value / 100.0).into())).collect();
         let number = |name| figures(name).next().map(|it| it.value);
         json!({
+            "total_samples": it.scored + it.without_answer,
             "rouge": rouge,
             "passed": match it.verdict { AccuracyVerdict::Passed => Some(true), AccuracyVerdict::Failed => Some(false), AccuracyVerdict::Undecided | AccuracyVerdict::NotJudged => None },
             "run_gen_len": number("gen_len"),
             "run_gen_num": number("gen_num"),
         })
     });
-    let logs: Map<String, Value> = [
+    let mut logs: Map<String, Value> = [
         ("summary_txt", Mode::PerformanceOnly, "mlperf_log_summary.txt"),
         ("detail_txt", Mode::PerformanceOnly, "mlperf_log_detail.txt"),
         ("accuracy_json", Mode::AccuracyOnly, "mlperf_log_accuracy.json"),
@@ -119,25 +126,46 @@ fn runner_keys(report: &Report<'_>, tests: &LoadGenReport) -> Map<String, Value>
     .into_iter()
     .map(|(key, mode, file)| (key.to_owned(), of_mode(mode).map(|it| format!("{}/{file}", it.folder)).into()))
     .collect();
+    let scores = report.analysis.accuracy.as_ref().filter(|it| !it.figures.is_empty());
+    let rouge = scores.and_then(|_| of_mode(Mode::AccuracyOnly)).map(|it| format!("{}/rouge.json", it.folder));
+    logs.insert("rouge_json".to_owned(), rouge.into());
     let keys = json!({
-        "meta": {"scenario": scenario, "model": report.analysis.model},
+        "meta": {"category": category(&canonical_benchmark(&loadgen.benchmark), tests), "scenario": scenario, "model": report.analysis.model},
         "system": {
             "gpu_count": report.run.hardware.as_ref().map(|it| it.accelerators),
             "vllm_version": report.server.filter(|it| it.before.engine.as_deref().is_some_and(|it| it.eq_ignore_ascii_case("vllm"))).and_then(|it| it.before.version.clone()),
+            // No server reveals it.
+            "torch_version": null,
         },
         "run": {
             "accuracy": accuracy,
             "performance": performance.map(|it| json!({
                 "scenario": scenario,
-                "tokens_per_sec": it.figures.get("result_tokens_per_second"),
-                "samples_per_sec": rate(it),
+                "duration_s": stage.map(|it| it.duration.as_secs_f64()),
+                "total_new_tokens": stage.map(|it| it.output_tokens),
+                "tokens_per_sec": logged(it, ["result_tokens_per_second", "result_completed_tokens_per_second"])
+                    .or_else(|| corrected(it, |it| it.tokens_per_second)),
+                "samples_per_sec": logged(it, ["result_samples_per_second", "result_completed_samples_per_sec"])
+                    .or_else(|| corrected(it, |it| it.samples_per_second)),
             })),
         },
         "logs": logs,
+        // `benchwright mlperf` draws them behind the run.
+        "plots": {"tokens_per_sec": null, "latency_cdf": null},
     });
     match keys {
         Value::Object(keys) => keys,
         _ => Map::new(),
+    }
+}
+
+/// The category of MLPerf; `None` where benchmark and scenario leave it open.
+fn category(benchmark: &str, tests: &LoadGenReport) -> Option<&'static str> {
+    match tests.verdicts().next()?.scenario {
+        Scenario::SingleStream | Scenario::MultiStream => Some("edge"),
+        Scenario::Offline if benchmark == "llama3_1-8b-edge" => Some("edge"),
+        Scenario::Offline if benchmark != "llama3_1-8b" => None,
+        Scenario::Offline | Scenario::Server => Some("datacenter"),
     }
 }
 

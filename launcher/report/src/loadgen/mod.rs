@@ -85,8 +85,8 @@ pub(super) struct TestRow {
 }
 
 /// The columns of [`rows`], behind the first.
-pub(super) const COLUMNS: [&str; 9] =
-    ["scenario", "mode", "result", "queries", "samples/s", "tokens/s", "TTFT p99", "TPOT p99", "errors"];
+pub(super) const COLUMNS: [&str; 10] =
+    ["scenario", "mode", "result", "queries", "target/s", "samples/s", "tokens/s", "TTFT p99", "TPOT p99", "errors"];
 
 /// The tests as rows of a table. Rates are those of the logs, and until the latest completion where the logs have none.
 pub(super) fn rows(tests: &LoadGenReport) -> impl Iterator<Item = TestRow> {
@@ -106,6 +106,7 @@ pub(super) fn rows(tests: &LoadGenReport) -> impl Iterator<Item = TestRow> {
             if it.audited { format!("{mode}, audit") } else { mode.into() },
             it.result.to_string(),
             text::optional(headline, |it| it.queries.to_string()),
+            text::optional(it.target_qps, text::number),
             rate(|it| it.samples_per_second, |it| it.samples_per_second),
             rate(|it| it.tokens_per_second, |it| it.tokens_per_second),
             nanos(|it| it.ttft_p99_ns),

@@ -34,7 +34,7 @@ pub(crate) fn loadgen(document: &ReportDocument) -> Option<Table> {
     Table::new("loadgen", "LoadGen tests", caption)
         .texts(["Logs in", "Scenario", "Mode", "Result"])
         .texts(RULES.map(|it| it.1))
-        .numbers(["Queries", "Samples/s", "Tokens/s", "TTFT p99", "TPOT p99", "Errors"])
+        .numbers(["Queries", "Target/s", "Samples/s", "Tokens/s", "TTFT p99", "TPOT p99", "Errors"])
         .rows(loadgen.tests.iter().map(row))
         .remarks(reasons.chain(trials))
         .filled()
@@ -55,6 +55,7 @@ fn row(it: &LoadGenTestDocument) -> Vec<String> {
     }));
     row.extend([
         text::optional(it.queries, text::count),
+        text::optional(it.target_qps, text::number),
         text::optional(it.samples_per_second, text::number),
         text::optional(it.tokens_per_second, text::number),
         text::optional(it.ttft_p99_ms, text::time),

@@ -192,7 +192,7 @@ fn loadgen_tests_show_which_rules_held() {
         "tests": [{
             "folder": "Performance", "scenario": "Server", "mode": "PerformanceOnly", "audited": false, "result": "INVALID",
             "rules": {"perfConstraintsMet": false, "minDurationMet": true, "minQueriesMet": true, "earlyStoppingMet": false},
-            "reasons": ["TTFT is above its limit"], "errors": 0, "warnings": 0, "queries": 1000, "samplesPerSecond": 12.5,
+            "reasons": ["TTFT is above its limit"], "errors": 0, "warnings": 0, "queries": 1000, "targetQps": 13.0, "samplesPerSecond": 12.5,
             "ttftP99Ms": 812.0,
         }],
         "trials": [{"queriesPerSecond": 10.0, "full": true, "met": true}],
@@ -200,7 +200,7 @@ fn loadgen_tests_show_which_rules_held() {
     check(
         &document,
         &[
-            "Performance\nServer\nPerformanceOnly\nINVALID\nnot held\nheld\nheld\nnot held\n1,000\n12.5\n–\n812 ms\n–\n0\n",
+            "Performance\nServer\nPerformanceOnly\nINVALID\nnot held\nheld\nheld\nnot held\n1,000\n13\n12.5\n–\n812 ms\n–\n0\n",
             "Performance: TTFT is above its limit",
             "A full trial at 10 queries/s met the limits.",
         ],
