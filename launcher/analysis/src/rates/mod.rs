@@ -9,7 +9,7 @@ use std::time::Duration;
 use engine::{
     latency_origin::LatencyOrigin,
     record::{RequestOutcome, RequestRecord},
-    recorder::{InFigures, Recorder, Records, StageTally},
+    recorder::{InFigures, Recorder, Records, StageTally, TimeSeries},
 };
 use workload_profiles::{
     Workload,
@@ -43,7 +43,7 @@ impl RateWindow {
     }
 }
 
-/// Work of requests that succeeded. A request that is only partly within a window counts in part.
+/// Work of requests that succeeded. A request that is only partly within a window counts in part: as if its work came evenly.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Work {
     pub(super) requests: f64,
@@ -60,12 +60,23 @@ impl Work {
         self.input_tokens += other.input_tokens;
         self.output_tokens += other.output_tokens;
     }
+
+    fn times(self, scale: f64) -> Work {
+        Work {
+            requests: self.requests * scale,
+            good: self.good * scale,
+            input_tokens: self.input_tokens * scale,
+            output_tokens: self.output_tokens * scale,
+        }
+    }
 }
 
 /// Work, and the time that it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Plateau {
     pub(super) work: Work,
+    /// What the work was multiplied with, so that it agrees with the times of all tokens.
+    pub(super) scale: f64,
     /// Above zero.
     pub(super) length: Duration,
     /// `None` of several stages together.
@@ -117,6 +128,7 @@ impl Plateaus {
             return Plateaus { stages: vec![None; recorder.stages.len()], classes: vec![None; recorder.classes.len()] };
         };
         let windows = windows(records, &recorder.stages, &workload.stages);
+        let scales = scales(records, &recorder.series, &windows);
         let origins: Vec<LatencyOrigin> = workload.stages.iter().map(|it| LatencyOrigin::from_load(&it.load)).collect();
         let good_shares: Vec<f64> = recorder.stages.iter().map(good_share).collect();
         let mut stages = vec![Work::default(); windows.len()];
@@ -125,18 +137,19 @@ impl Plateaus {
             let stage = record.stage as usize;
             let (Some(Some(window)), Some(origin)) = (windows.get(stage), origins.get(stage)) else { continue };
             let Some(work) = work(record, used, *origin, *window, good_shares[stage]) else { continue };
+            let work = work.times(scales[stage]);
             stages[stage].add(work);
             if let Some(class) = record.class.and_then(|it| classes.get_mut(it.get())) {
                 class.add(work);
             }
         }
-        let plateau = |(work, window): (Work, &Option<RateWindow>)| {
+        let plateau = |((work, window), scale): ((Work, &Option<RateWindow>), f64)| {
             let window = window.filter(|_| work.requests >= FEWEST_REQUESTS)?;
-            Some(Plateau { work, length: window.length(), window: Some(window) })
+            Some(Plateau { work, scale, length: window.length(), window: Some(window) })
         };
-        let stages: Vec<_> = stages.into_iter().zip(&windows).map(plateau).collect();
+        let stages: Vec<_> = stages.into_iter().zip(&windows).zip(scales).map(plateau).collect();
         let lengths: Option<Duration> = stages.iter().map(|it| it.map(|it| it.length)).sum();
-        let of_class = |work| lengths.map(|length| Plateau { work, length, window: None });
+        let of_class = |work| lengths.map(|length| Plateau { work, scale: 1.0, length, window: None });
         Plateaus { stages, classes: classes.into_iter().map(of_class).collect() }
     }
 
@@ -166,7 +179,7 @@ fn whole(tally: &StageTally) -> Option<Plateau> {
         input_tokens: tally.input_tokens_total as f64,
         output_tokens: tally.output_tokens_total as f64,
     };
-    Some(Plateau { work, length: last.saturating_sub(first), window: None })
+    Some(Plateau { work, scale: 1.0, length: last.saturating_sub(first), window: None })
 }
 
 /// Requests that met every bound of goodput, of those that succeeded.
@@ -201,6 +214,42 @@ pub(super) fn goodness(used: InFigures, good_share: f64) -> f64 {
         true => f64::from(u8::from(used.good)),
         false => good_share,
     }
+}
+
+/// What the work of each stage is multiplied with: the output tokens that came within the window by the times of their events, divided by
+/// those that would have come if each answer came evenly. These differ where a server changes its speed, as it does in the drain of an
+/// overload. Both are counted over the bins that lie within the window; of all requests, because the time series has all of them.
+fn scales(records: &Records, series: &[TimeSeries], windows: &[Option<RateWindow>]) -> Vec<f64> {
+    let exact: Vec<Option<(RateWindow, u64)>> =
+        windows.iter().zip(series).map(|(window, series)| tokens_within((*window)?, series)).collect();
+    let mut even = vec![0.0; windows.len()];
+    for record in records {
+        let stage = record.stage as usize;
+        let (Some(Some((bins, _))), Some(last)) = (exact.get(stage), record.last_token.or(record.first_token)) else {
+            continue;
+        };
+        let first = record.first_token.unwrap_or(last);
+        even[stage] += f64::from(record.osl()) * bins.part(first, last);
+    }
+    let scale = |(exact, even): (Option<(RateWindow, u64)>, f64)| match exact {
+        Some((_, tokens)) if tokens > 0 && even > 0.0 => tokens as f64 / even,
+        _ => 1.0,
+    };
+    exact.into_iter().zip(even).map(scale).collect()
+}
+
+/// The bins that lie within a window, and their output tokens; `None` if they are less than half of it.
+fn tokens_within(window: RateWindow, series: &TimeSeries) -> Option<(RateWindow, u64)> {
+    let width = series.bin_width();
+    let (mut found, mut tokens) = (None::<RateWindow>, 0);
+    for (index, (bin, _)) in (0_u32..).zip(series.bins()) {
+        let (from, to) = (series.start() + width * index, series.start() + width * (index + 1));
+        if window.from <= from && to <= window.to {
+            found = Some(RateWindow { from: found.map_or(from, |it| it.from), to });
+            tokens += bin.output_tokens;
+        }
+    }
+    found.filter(|it| it.length() * 2 >= window.length()).map(|it| (it, tokens))
 }
 
 /// The times that bound the window of a stage.

@@ -53,8 +53,20 @@ fn recorder(stage: &Stage, kind: Window, records: impl IntoIterator<Item = Reque
     let schedule = schedule::schedule(&stage.load, &[], crds::units::Seed(1));
     let mut recorder = Recorder::new(1, Goodput::default(), Keep::Records);
     recorder.open(0, StageWindow::new(stage, kind, schedule.as_ref()), Duration::ZERO);
-    records.into_iter().for_each(|it| recorder.record(it, &WireTally::default()));
+    for record in records {
+        let wire = even(&record);
+        recorder.record(record, &wire);
+    }
     (recorder, workload)
+}
+
+/// Tokens at equal distances.
+fn even(record: &RequestRecord) -> WireTally {
+    let mut wire = WireTally::default();
+    if let (Some(first), Some(last), gaps @ 1..) = (record.first_token, record.last_token, record.osl() - 1) {
+        (0..gaps).for_each(|_| wire.gaps.push((last - first) / gaps));
+    }
+    wire
 }
 
 fn rates_in(stage: &Stage, kind: Window, records: impl IntoIterator<Item = RequestRecord>) -> Option<Rates> {
@@ -213,4 +225,29 @@ fn several_stages_are_weighted_by_their_time() {
     let all = plateaus.of_run(&recorder.stages).unwrap();
     assert_eq!((all.length, all.window), (ms(2 * 98_000), None));
     assert!(error(all.work.requests, 98.0 + 2.0 * 98.0) <= 1e-9);
+}
+
+/// Ten requests a second of 100 tokens each. A token takes 50 ms, and 10 ms once no request is sent any more.
+#[test]
+fn a_drain_that_is_faster_than_the_load_adds_nothing() {
+    let last_sent = 400_u32 * 50;
+    let at_token = |sent: u32, token: u32| {
+        let even = sent + 50 * token;
+        if even <= last_sent { even } else { last_sent.max(sent) + (even - last_sent.max(sent)) / 5 }
+    };
+    let stage = Stage::new("s", open_load(10.0, 20));
+    let (mut recorder, workload) = recorder(&stage, Window::All, []);
+    for number in 0..=200_u32 {
+        let sent = number * 100;
+        let times: Vec<u64> = (1..=100).map(|it| u64::from(at_token(sent, it))).collect();
+        let mut wire = WireTally::default();
+        times.windows(2).for_each(|it| wire.gaps.push(ms(it[1] - it[0])));
+        let record = answer(u64::from(number), ms(u64::from(sent)), ms(times[0] - u64::from(sent)), 100);
+        let last = ms(times[99]);
+        recorder.record(RequestRecord { last_token: Some(last), ended: last, ..record }, &wire);
+    }
+    let plateau = Plateaus::new(&recorder, &workload).stages[0].unwrap();
+    assert!((0.9..0.97).contains(&plateau.scale), "{}", plateau.scale);
+    assert!(error(plateau.rate(plateau.work.output_tokens), 1_000.0) <= 0.01);
+    assert!(error(plateau.rate(plateau.work.requests), 10.0) <= 0.01);
 }

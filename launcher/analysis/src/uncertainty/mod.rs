@@ -84,7 +84,8 @@ pub(super) fn of_stages(
     let origins = workload.stages.iter().map(|it| LatencyOrigin::from_load(&it.load)).collect();
     let has_goals = !workload.goodput.is_empty();
     let windows = plateaus.stages.iter().map(|it| it.as_ref().and_then(|it| it.window)).collect();
-    Input { records, tallies: &recorder.stages, windows, origins, streaming: workload.streaming, has_goals }
+    let scales = plateaus.stages.iter().map(|it| it.as_ref().map_or(1.0, |it| it.scale)).collect();
+    Input { records, tallies: &recorder.stages, windows, scales, origins, streaming: workload.streaming, has_goals }
         .uncertainties()
 }
 
@@ -127,6 +128,8 @@ struct Input<'a> {
     tallies: &'a [StageTally],
     /// The window between fill and drain of each stage; `None`: its rates cover the whole stage.
     windows: Vec<Option<RateWindow>>,
+    /// What the work within each window is multiplied with.
+    scales: Vec<f64>,
     origins: Vec<LatencyOrigin>,
     streaming: bool,
     /// Whether the workload sets goals that a request has to meet.

@@ -24,7 +24,11 @@ pub(super) fn of_stages(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<Out
         let (Some(Some(bins)), Some(origin)) = (good.get_mut(stage), input.origins.get(stage)) else { continue };
         if input.windows.get(stage).is_some_and(Option::is_some) {
             if record.outcome.is_success() {
-                rates::spread(bins, Spans::new(record, *origin).request, goodness(used, good_shares[stage]));
+                rates::spread(
+                    bins,
+                    Spans::new(record, *origin).request,
+                    goodness(used, good_shares[stage]) * input.scales[stage],
+                );
             }
         } else if used.good {
             bins.add(record.ended.as_secs_f64(), 1.0);

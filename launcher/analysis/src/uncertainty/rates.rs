@@ -73,8 +73,9 @@ pub(super) fn over_time(
         if windows.get(stage).is_some_and(Option::is_some) {
             if record.outcome.is_success() {
                 let spans = Spans::new(record, *origin);
-                spread(requests, spans.request, 1.0);
-                spread(tokens, spans.output, f64::from(record.osl()));
+                let scale = input.scales[stage];
+                spread(requests, spans.request, scale);
+                spread(tokens, spans.output, f64::from(record.osl()) * scale);
             }
             continue;
         }
