@@ -199,11 +199,14 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let of_stage = |(index, (((stage, tally), timings), uncertainty))| {
         let delay = measured.receive_delay(Some(index));
         let result = measured.stages.get(index);
+        let of_stage = series.get(index);
         // The course of a run of one stage is that of the stage.
-        let series = series.get(index).filter(|_| tallies.len() > 1);
-        let beside = (probes.get(index), sessions.get(index), series);
+        let beside = (probes.get(index), sessions.get(index), of_stage.filter(|_| tallies.len() > 1));
         let plateau = plateaus.stages.get(index).and_then(Option::as_ref);
-        StageAnalysis::new(stage, result, tally, (timings, plateau), uncertainty, delay, beside, workload, of_run)
+        StageAnalysis {
+            backlog: of_stage.and_then(|it| backlog::of_stage(stage, it)),
+            ..StageAnalysis::new(stage, result, tally, (timings, plateau), uncertainty, delay, beside, workload, of_run)
+        }
     };
     let uncertainties = uncertainty::of_stages(measured.recorder, workload, &plateaus);
     let stages = workload.stages.iter().zip(tallies).zip(&timings).zip(uncertainties).enumerate();
@@ -211,7 +214,6 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let mut judgement = SelfJudgement::new(measured, &all, &stages);
     let course = SeriesFigures::new(&TimeSeries::sum(series), workload.streaming);
     let evidence = validity::Evidence {
-        course: course.as_ref(),
         stopped: measured.stopped,
         run,
         workload,

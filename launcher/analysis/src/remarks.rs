@@ -10,7 +10,7 @@ use workload_profiles::{
 };
 
 use super::{
-    backlog::{self, Backlog},
+    backlog::Backlog,
     figures::{Figures, TokenCount},
     judgement::SelfJudgement,
     labels,
@@ -73,7 +73,7 @@ pub(super) fn remarks(evidence: &Evidence<'_>, judged: &Judged) -> Vec<String> {
     .chain(stages.iter().zip(&judged.stages).flat_map(|(stage, reasons)| {
         let is_told = reasons.iter().any(|it| it.name == LauncherReason::SendLagTooLarge);
         let lag = unless(LauncherReason::SendLagTooLarge, lag(stage, evidence)).filter(|_| !is_told);
-        let backlog = backlog(stage, evidence);
+        let backlog = backlog(stage);
         let drift = drift(stage).filter(|_| backlog.is_none());
         let drain = drain(stage).filter(|_| backlog.is_none());
         [rate(stage), drain, backlog, drift, lag, permit_wait(stage, evidence), clock(stage), resends(stage)]
@@ -330,11 +330,8 @@ fn rate(stage: &StageAnalysis) -> Option<String> {
 }
 
 /// An open load that the server does not serve as fast as it comes.
-fn backlog(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
-    // A burst is a queue from the start, and the other loads wait for answers or have rules of their own.
-    let is_paced = matches!(stage.stage.load, Load::Open { .. } | Load::Trace { .. });
-    let series = stage.series.as_ref().or(evidence.course.filter(|_| evidence.stages.len() == 1))?;
-    let Backlog { sent, ended, under_way, by_littles_law } = backlog::backlog(series).filter(|_| is_paced)?;
+fn backlog(stage: &StageAnalysis) -> Option<String> {
+    let Backlog { sent, ended, under_way, by_littles_law } = stage.backlog?;
     Some(format!(
         "stage {}: the server did not keep up: while the second half of the load was sent, {sent} requests were sent and {ended} ended, and {under_way} were under way at its end, where the latency of the first half gives {by_littles_law:.0}; TTFT and latency grow with the length of such a stage: ask for a lower rate to measure what the server can serve",
         stage.stage.name

@@ -5,6 +5,7 @@ use std::time::Duration;
 use workload_profiles::workload::{Load, Rate, Stage, Window, Workload};
 
 use super::{
+    backlog::Backlog,
     distribution::Distribution,
     distribution_function::DistributionFunctions,
     figures::{Figures, LatencyOrigin},
@@ -58,6 +59,8 @@ pub struct StageAnalysis {
     /// The time from the first due request to the last, divided by that from the first send to the last: below 1 the load
     /// left more slowly than it was due. `None` as [`StageAnalysis::achieved_rate`].
     pub pace: Option<f64>,
+    /// The queue that grew at the server, of an open load that it did not serve as fast as it came; `None` if it kept up.
+    pub(super) backlog: Option<Backlog>,
     /// The part of the duration after the last send, of a stage whose rates are over the whole duration; `None` if they are between fill and
     /// drain, and where all requests were sent at once.
     pub drain_share: Option<f64>,
@@ -119,6 +122,7 @@ impl StageAnalysis {
             asked_rate,
             achieved_rate,
             pace,
+            backlog: None,
             drain_share: drain_share(tally).filter(|_| plateau.is_none() && has_records),
             receive_delay,
             figures,
@@ -135,6 +139,13 @@ impl StageAnalysis {
             sessions,
             series: series.and_then(|it| SeriesFigures::new(it, workload.streaming)),
         }
+    }
+}
+
+impl StageAnalysis {
+    /// Whether the server did not serve the load as fast as it came: TTFT and latency then grow with the length of the stage.
+    pub fn is_overloaded(&self) -> bool {
+        self.backlog.is_some()
     }
 }
 

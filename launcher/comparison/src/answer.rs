@@ -132,6 +132,7 @@ fn with_interval(it: &FigureDocument) -> String {
         (Some(share), Some([low, high])) => {
             format!("{} {} % ({} to {})", it.title, tenths(share), tenths(low), tenths(high))
         }
+        (Some(share), None) => format!("{} {} %", it.title, tenths(share)),
         _ => it.title.clone(),
     }
 }

@@ -146,9 +146,12 @@ impl GateRule {
     }
 }
 
-/// The end of the interval at which a figure is worst, in percent of the base: above 0 where it may be worse.
+/// The end of the interval at which a figure is worst, in percent of the base: above 0 where it may be worse. Without an interval, the
+/// difference of a figure that is worse.
 fn worst(figure: &FigureDocument) -> Option<f64> {
-    let [low, high] = percents95(figure)?;
+    let Some([low, high]) = percents95(figure) else {
+        return figure.percent.filter(|_| figure.verdict == Verdict::Worse).map(f64::abs);
+    };
     Some(match figure.better {
         Way::Down => high,
         Way::Up => -low,

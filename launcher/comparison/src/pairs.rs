@@ -17,6 +17,45 @@ use crate::{
     stages,
 };
 
+/// An interval that reaches further than so many percent of the larger value leaves the difference undecided.
+const WIDE_PERCENT: f64 = 25.0;
+
+/// Which of two stages the server did not serve as fast as its load came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Overload {
+    Neither,
+    Base,
+    Other,
+    Both,
+}
+
+impl Overload {
+    fn of(base: &StageDocument, other: &StageDocument) -> Overload {
+        match (base.overloaded, other.overloaded) {
+            (false, false) => Overload::Neither,
+            (true, false) => Overload::Base,
+            (false, true) => Overload::Other,
+            (true, true) => Overload::Both,
+        }
+    }
+
+    /// The verdict on a latency that grows with the length of the stage, where the server is overloaded. An interval supposes a steady
+    /// state, so that it decides nothing here. `None`: the interval decides.
+    fn verdict(self, [base, other]: [f64; 2], name: &str) -> Option<(Verdict, String)> {
+        let grows = "so that this latency grows with the length of the stage";
+        let (verdict, overloaded, steady) = match self {
+            Overload::Base if base > other => (Verdict::Better, "A", name),
+            Overload::Other if other > base => (Verdict::Worse, name, "A"),
+            Overload::Both => {
+                let why = format!("neither run kept up with its load, {grows}; compare at a load that both bear");
+                return Some((Verdict::CannotBeDecided, why));
+            }
+            Overload::Neither | Overload::Base | Overload::Other => return None,
+        };
+        Some((verdict, format!("{overloaded} did not keep up with the load and {steady} did, {grows}")))
+    }
+}
+
 /// A figure of both runs before it is decided.
 struct Beside {
     figure: Figure,
@@ -48,7 +87,8 @@ pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument 
     // Bonferroni over families. The figures of one family depend on each other, so that each of them adds little error.
     let error = FAMILY_ERROR / families.max(1) as f64;
     let stages = matched.pairs.iter().zip(besides).map(|((one, two), figures)| {
-        let figures: Vec<FigureDocument> = figures.into_iter().map(|it| decided(it, error)).collect();
+        let figures: Vec<FigureDocument> =
+            figures.into_iter().map(|it| decided(it, error, Overload::of(one, two), name)).collect();
         let seconds = one.figures.duration_ms.min(two.figures.duration_ms) / 1e3;
         let (answer, sentence) = answer::of_stage(name, &figures, Size { seconds, runs });
         StagePairDocument { base: one.name.clone(), other: two.name.clone(), answer, sentence, seconds, runs, figures }
@@ -111,14 +151,20 @@ fn beside(figure: Figure, [one, two]: &[Reader<'_>; 2], blocked: Option<String>,
     Some(Beside { figure, base, other, estimates })
 }
 
-fn decided(beside: Beside, error: f64) -> FigureDocument {
+fn decided(beside: Beside, error: f64, overload: Overload, name: &str) -> FigureDocument {
     let Beside { figure, base, other, estimates } = beside;
     let values = base.as_ref().zip(other.as_ref()).map(|(one, two)| [one.value, two.value]);
     let between = values.map(|[one, two]| two - one);
     let base_value = values.map(|[one, _]| one).filter(|it| *it != 0.0);
     let percent = |it: f64| base_value.map(|base| 100.0 * it / base.abs());
     let pair = |it: Interval| [it.low, it.high];
+    let grows = matches!(figure.family(), Family::Ttft | Family::Request);
+    let by_overload = values.filter(|_| grows && estimates.is_ok()).and_then(|it| overload.verdict(it, name));
     let (verdict, why, interval, interval95) = match &estimates {
+        _ if by_overload.is_some() => {
+            let (verdict, why) = by_overload.unwrap_or((Verdict::CannotBeDecided, String::new()));
+            (verdict, why, None, None)
+        }
         Err(why) => (Verdict::CannotBeDecided, why.clone(), None, None),
         Ok([one, two]) => {
             let interval = difference(one, two, error);
@@ -154,6 +200,14 @@ fn verdict(way: Way, [base, other]: [f64; 2], interval: Interval) -> (Verdict, S
     let between = other - base;
     // Of values without any spread the interval is the difference itself.
     if interval.contains(0.0) || between == 0.0 {
+        // The same in both directions.
+        let (reach, larger) = (interval.low.abs().max(interval.high.abs()), base.abs().max(other.abs()));
+        if reach > WIDE_PERCENT / 100.0 * larger && larger > 0.0 {
+            return (
+                Verdict::CannotBeDecided,
+                format!("the intervals allow a difference of more than {WIDE_PERCENT} %"),
+            );
+        }
         return (Verdict::NoDifferenceFound, String::new());
     }
     if between.abs() < SMALLEST_PERCENT / 100.0 * base.abs().max(other.abs()) {

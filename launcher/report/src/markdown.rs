@@ -331,7 +331,7 @@ fn sureness(analysis: &Analysis, page: &mut Page) {
     page.heading("How sure the figures are");
     let rows = uncertainty::rows(analysis);
     if !rows.is_empty() {
-        page.line("Intervals come from the variation within this run: 95 of 100 such intervals are to hold the true value. Near saturation fewer do: docs/statistics.md counts them. Another run may differ by more. Requests depend on each other, and so count as fewer effective values. Where these are too few there is no interval, and the cell says how many there are of how many needed: a mean and a rate need 30; p50 and p90 need 30 of the mean, and 6 and 36 of their own; p99 needs 200 of the mean, and 368 of its own. The last column is empty where the stage was not steady; the reason stands below.\n");
+        page.line("Intervals come from the variation within this run: 95 of 100 such intervals are to hold the true value. Near saturation fewer do: docs/statistics.md counts them. Another run may differ by more. Requests depend on each other, and so count as fewer effective values. A mean, a rate and p50 with fewer than 30 effective values have a wide interval. Where p90 or p99 has too few, there is no interval, and the cell says how many there are of how many needed: p90 needs 30 of the mean, and 36 of its own; p99 needs 200 of the mean, and 368 of its own. The last column is empty where the stage was not steady; the reason stands below.\n");
         page.table(&uncertainty::COLUMNS, NUMBERS, rows.iter().map(|row| row.iter().map(|it| cell(it)).collect()));
         page.blank();
     }

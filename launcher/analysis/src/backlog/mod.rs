@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use engine::recorder::TimeSeries;
+use workload_profiles::workload::{Load, Stage};
+
 use super::{BinFigures, SeriesFigures};
 
 /// Below so many bins in which requests were sent there are no quarters to compare.
@@ -51,8 +54,15 @@ impl Flow {
     }
 }
 
+/// The queue that grew during a stage; `None` for a load that is not open. A burst is a queue from the start, and the other loads wait for
+/// answers or have rules of their own.
+pub(super) fn of_stage(stage: &Stage, series: &TimeSeries) -> Option<Backlog> {
+    let is_paced = matches!(stage.load, Load::Open { .. } | Load::Trace { .. });
+    backlog(&SeriesFigures::new(series, true).filter(|_| is_paced)?)
+}
+
 /// The queue that grew during a stage of open load; `None` where none did, and where the stage is too short to tell.
-pub(super) fn backlog(series: &SeriesFigures) -> Option<Backlog> {
+fn backlog(series: &SeriesFigures) -> Option<Backlog> {
     let first = series.bins.iter().position(|it| it.sent > 0)?;
     let last = series.bins.iter().rposition(|it| it.sent > 0)?;
     let bins = series.bins.get(first..=last).filter(|it| it.len() >= FEWEST_BINS)?;

@@ -20,7 +20,6 @@ use super::{
     judgement::SelfJudgement,
     loadgen::verdict::TestVerdict,
     stage::{EndedBy, StageAnalysis},
-    time_series::SeriesFigures,
 };
 use engine::{
     issue::NotMeasured,
@@ -89,8 +88,6 @@ impl Verdict {
 
 /// What the rules look at.
 pub(super) struct Evidence<'a> {
-    /// The course of the run; that of a single stage is the same.
-    pub course: Option<&'a SeriesFigures>,
     pub stopped: Option<StopReason>,
     pub run: &'a ResolvedRun,
     pub workload: &'a Workload,

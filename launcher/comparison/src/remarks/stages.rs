@@ -21,6 +21,7 @@ pub(super) fn of_stages(base: &StageDocument, other: &StageDocument) -> Vec<Rema
     let is_loadgen = [base, other].iter().any(|it| matches!(it.load, Load::LoadGen { .. }));
     let loadgen = "these are the figures of its requests; what LoadGen computed of them stands in summary.json, and has no interval";
     found.extend(is_loadgen.then(|| Remark::new(Severity::Note, "LoadGen", "", "", loadgen)));
+    found.extend(overload(base, other));
     found.extend(steady_state(base, other));
     found.extend(lengths(base, other));
     found.extend(cached(&base.figures, &other.figures));
@@ -55,6 +56,15 @@ fn length(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
     let meaning =
         "the longer an open loop overloads a server, the slower are its answers; give both runs stages of one length";
     (one != two).then(|| Remark::new(Severity::Note, "length", one, two, meaning))
+}
+
+/// The latencies of an overload have no one value.
+fn overload(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
+    let text = |it: &StageDocument| if it.overloaded { "did not keep up" } else { "kept up" };
+    let meaning = "TTFT and latency of a server that does not keep up grow with the length of the stage; compare at a load that both bear, or by \
+                   their rates";
+    (base.overloaded || other.overloaded)
+        .then(|| Remark::new(Severity::Note, "overload", text(base), text(other), meaning))
 }
 
 /// An interval assumes that nothing changes but by chance.

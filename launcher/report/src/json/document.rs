@@ -206,6 +206,9 @@ pub struct StageDocument {
     pub invalid: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<EndedByDocument>,
+    /// The server did not serve the load as fast as it came.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overloaded: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_requests_per_second: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -240,6 +243,7 @@ impl StageDocument {
             profiled,
             invalid: stage.invalid.iter().map(ToString::to_string).collect(),
             ended_by: stage.ended_by.as_ref().map(EndedByDocument::new),
+            overloaded: stage.is_overloaded(),
             asked_requests_per_second: stage.asked_rate,
             achieved_requests_per_second: stage.achieved_rate,
             receive_delay_ms: times(&stage.receive_delay),
