@@ -23,7 +23,7 @@ pub(crate) struct InputArgs {
     #[arg(short = 'U', long, alias = "endpoint-url", value_name = "URL")]
     url: Option<String>,
     /// The embedded simulator as the target, in place of a BenchmarkRun file
-    #[arg(long, value_name = "PRESET", num_args = 0..=1, default_missing_value = "tiny", conflicts_with = "url")]
+    #[arg(long, value_name = "PRESET", num_args = 0..=1, default_missing_value = "gpu", conflicts_with = "url")]
     simulator: Option<PresetArg>,
     /// The model that requests name [default: the one that the target serves]
     #[arg(short, long, value_name = "NAME")]

@@ -32,7 +32,7 @@ pub(super) struct TargetArgs {
     #[arg(short = 'U', long, alias = "api-server-url", value_name = "URL")]
     url: Option<String>,
     /// The embedded simulator in place of a server
-    #[arg(long, value_name = "PRESET", num_args = 0..=1, default_missing_value = "tiny", conflicts_with = "url")]
+    #[arg(long, value_name = "PRESET", num_args = 0..=1, default_missing_value = "gpu", conflicts_with = "url")]
     simulator: Option<PresetArg>,
     /// The model name in requests, and the model that a started vLLM loads: a repository, a path, or llama3.1-8b-instruct [default: the
     /// served model; for a started vLLM meta-llama/Llama-3.1-8B-Instruct]

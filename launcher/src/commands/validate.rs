@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use files::user_file;
-use launcher::{console, input};
+use launcher::{
+    console,
+    input::{self, LocalOptions, RunSource},
+};
 use policy::Policy;
 
 #[derive(Args)]
@@ -79,6 +82,13 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<u8> {
                 // Most errors begin with the file.
                 let named = error.strip_prefix(&run.file.display().to_string());
                 console::say(named.map_or_else(|| format!("{place}: {error}"), |rest| format!("{place}{rest}")));
+                let source = RunSource::File(run.file.clone());
+                if run.file.is_file() && input::from_source(&source, &LocalOptions::default()).is_ok() {
+                    let file = run.file.display();
+                    console::say(format_args!(
+                        "note: {place}: outside of a cluster, `benchwright run -f {file}` can run it"
+                    ));
+                }
             }
             None => lines += &format!("{place}: can be run\n"),
         }

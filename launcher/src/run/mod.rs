@@ -182,7 +182,7 @@ fn read_input(options: &RunOptions) -> Result<(Input, Option<BaselineReport>), i
 
 fn log_notices(notices: &[Notice]) {
     for notice in notices {
-        warn!(path = notice.path, "{}", notice.message);
+        warn!("{notice}");
     }
 }
 

@@ -41,6 +41,19 @@ fn every_run_of_every_document_is_told_apart() {
 }
 
 #[test]
+fn what_a_laptop_can_run_and_a_cluster_cannot_is_told() {
+    let folder = Folder::new();
+    let server = "target: {server: {engine: Custom, command: [sim], args: [--port, $(PORT)]}}";
+    folder.write("mine.yaml", &run("name: mine", server));
+    let refused = folder.benchwright(&["validate", "mine.yaml"]).assert().code(10);
+    let note = "note: mine.yaml: mine: outside of a cluster, `benchwright run -f mine.yaml` can run it";
+    refused.stderr(predicate::str::contains("spec.target.server.image").and(predicate::str::contains(note)));
+    folder.write("mine.yaml", &run("name: mine", &server.replace("$(PORT)", "1")));
+    let refused = folder.benchwright(&["validate", "mine.yaml"]).assert().code(10);
+    refused.stderr(predicate::str::contains("outside of a cluster").not());
+}
+
+#[test]
 fn a_profile_is_read_from_a_config_map_of_the_files() {
     let folder = Folder::new();
     let chat = run("name: chat", "target: {simulator: {}}, profile: {configMapRef: {name: chat-1, key: p.yaml}}");

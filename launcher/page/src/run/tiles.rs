@@ -61,17 +61,25 @@ fn of_one(stage: &StageDocument) -> Vec<Tile> {
     ]
 }
 
-fn of_several(document: &ReportDocument, stages: &[StageDocument]) -> Vec<Tile> {
+/// Of the valid stages: a stage that the launcher disturbed is no end of a range. Without a valid stage, of all.
+fn of_several(document: &ReportDocument, all: &[StageDocument]) -> Vec<Tile> {
+    let valid: Vec<&StageDocument> = all.iter().filter(|it| it.invalid.is_empty()).collect();
+    let stages = if valid.is_empty() { all.iter().collect() } else { valid };
+    let which = if stages.len() < all.len() { " of those that are valid" } else { "" };
     let most = |name, of: fn(&FiguresDocument) -> Option<f64>| {
         let found = stages.iter().filter_map(|it| Some((it, of(&it.figures)?)));
         let largest = found.reduce(|one, other| if other.1 > one.1 { other } else { one });
         let value = text::optional(largest.map(|it| it.1), text::number);
-        let detail = largest.map_or_else(|| NOT_MEASURED.to_owned(), |it| format!("the most: stage {}", it.0.name));
+        let detail =
+            largest.map_or_else(|| NOT_MEASURED.to_owned(), |it| format!("the most{which}: stage {}", it.0.name));
         Tile { name, value, detail: cut(&detail), rows: Vec::new(), tone: "" }
     };
     let span = |name, of: fn(&FiguresDocument) -> Option<&Statistics>| {
         let all: Vec<&Statistics> = stages.iter().filter_map(|it| of(&it.figures)).collect();
-        let mut detail = if all.is_empty() { NOT_MEASURED } else { "from the fastest to the slowest stage" }.to_owned();
+        let mut detail = match all.is_empty() {
+            true => NOT_MEASURED.to_owned(),
+            false => format!("from the fastest to the slowest stage{which}"),
+        };
         let mut row = |name, fewest: u64, value: fn(&Statistics) -> f64| {
             // With fewer values it is the largest one.
             let values: Vec<f64> = all.iter().filter(|it| it.count >= fewest).map(|it| value(it)).collect();

@@ -205,6 +205,7 @@ struct Objective {
 #[serde(default)]
 struct Stage {
     name: String,
+    overloaded: bool,
     figures: Figures,
 }
 
@@ -306,7 +307,10 @@ impl Report {
         let objectives = Some(objectives);
         let objectives = objectives.filter(|_| !self.objectives.is_empty());
         let reasons = self.reasons.iter().map(|it| it.reason.clone()).filter(|it| it != "RunSucceeded").collect();
-        let remarks = [tests, objectives, Some(listed(reasons)).filter(|it| !it.is_empty())];
+        let overloaded = listed(self.stages.iter().filter(|it| it.overloaded).map(|it| it.name.clone()).collect());
+        let overloaded =
+            Some(overloaded).filter(|it| !it.is_empty()).map(|it| format!("the server did not keep up in {it}"));
+        let remarks = [tests, objectives, overloaded, Some(listed(reasons)).filter(|it| !it.is_empty())];
         let rate = |of: fn(&Throughput) -> Option<f64>| self.range(|it| of(it.throughput.as_ref()?));
         let (curve, curve_most) = self.time_series.as_ref().and_then(curve).unzip();
         Run {
@@ -378,6 +382,13 @@ mod tests {
         assert!(points.len() <= POINTS && points.is_sorted() && points.last() == Some(&100), "{points:?}");
         assert!((most - 471.0).abs() < 1.0, "{most}");
         assert_eq!(curve(&Series { bin_ms: 0.0, output_tokens: vec![1] }), None);
+    }
+
+    #[test]
+    fn a_server_that_did_not_keep_up_is_a_remark() {
+        let report = r#"{"outcome": "Passed", "stages": [{"name": "r8"}, {"name": "r24", "overloaded": true}]}"#;
+        let row = serde_json::from_str::<Report>(report).unwrap().row(None);
+        assert_eq!(row.remark, "the server did not keep up in r24");
     }
 
     #[test]

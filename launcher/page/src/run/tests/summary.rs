@@ -67,6 +67,23 @@ fn several_loads_have_a_row_each_and_no_pooled_latency() {
 }
 
 #[test]
+fn a_stage_that_the_launcher_disturbed_is_no_end_of_a_span() {
+    let level = |rate| Level { rate, done: rate, mean_ms: 90.0, count: 100 };
+    let mut document = sweep(&[level(5.0), level(20.0), level(40.0)]);
+    for (stage, p99) in [(0, 50.0), (1, 70.0), (2, 99_000.0)] {
+        document["stages"][stage]["figures"]["ttftMs"]["p99"] = p99.into();
+    }
+    document["stages"][2]["invalid"] = json!(["the machine stalled"]);
+    check(
+        &document,
+        &[
+            "Requests/s\n20\nthe most of those that are valid: stage s1\n",
+            "p99\n50 to 70 ms\nfrom the fastest to the slowest stage of those that are valid\n",
+        ],
+    );
+}
+
+#[test]
 fn a_percentile_of_few_values_is_in_no_span_of_stages() {
     let level = |count| Level { rate: 10.0, done: 10.0, mean_ms: 90.0, count };
     let mut document = sweep(&[level(100), level(200), level(99)]);
