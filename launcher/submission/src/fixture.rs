@@ -46,7 +46,11 @@ impl Run {
     }
 
     fn samples(&self) -> u64 {
-        if self.benchmark.ends_with("edge") { 5_000 } else { 13_368 }
+        match self.benchmark {
+            "llama3_1-8b-edge" => 5_000,
+            "llama2-70b-interactive" => 24_576,
+            _ => 13_368,
+        }
     }
 
     /// All keys of its detail log, with their values as the log has them.
@@ -57,6 +61,7 @@ impl Run {
         let mode = if audit { "PerformanceOnly" } else { self.mode };
         let (ttft, tpot) = match self.benchmark {
             "llama3_1-8b-interactive" => (500_000_000_u64, 30_000_000_u64),
+            "llama2-70b-interactive" => (450_000_000, 40_000_000),
             _ => (2_000_000_000, 100_000_000),
         };
         let mut all: Vec<(String, String)> = Vec::new();

@@ -1,6 +1,7 @@
 //! Limits: what a round asks of each benchmark. Pure; one table.
 //!
-//! The accuracy floors belong to the round v6.1; v5.1 and v6.0 use the same. Of v5.0 only the seeds are known, so that it has no benchmarks.
+//! The accuracy floors belong to the round v6.1; the rounds before it use the same. In v5.0, Interactive is no scenario: llama2-70b-interactive is
+//! a benchmark of its own, and every benchmark needs both Server and Offline.
 
 use workload_profiles::loadgen::Round;
 
@@ -62,6 +63,8 @@ pub(super) const MIN_DURATION_MS: u64 = 600_000;
 
 const ALL: &[Round] = &[Round::V5_1, Round::V6_0, Round::V6_1];
 const BEFORE: &[Round] = &[Round::V5_1, Round::V6_0];
+const UNTIL_6_0: &[Round] = &[Round::V5_0, Round::V5_1, Round::V6_0];
+const ONLY_5_0: &[Round] = &[Round::V5_0];
 const SINCE_6_0: &[Round] = &[Round::V6_0, Round::V6_1];
 const SECONDS: u64 = 1_000_000_000;
 
@@ -95,6 +98,70 @@ const USUAL: Benchmark = Benchmark {
     test06: ALL,
     end_of_sequence: None,
 };
+
+const LLAMA2_99_9: Benchmark = Benchmark {
+    folder: "llama2-70b-99.9",
+    loadgen: "llama2-70b",
+    samples: 24_576,
+    accuracy_samples: 24_576,
+    server: tokens(2_000, 200),
+    interactive: tokens(450, 40),
+    target_latency_ns: 20 * SECONDS,
+    scores: &[
+        at_least("rouge1", 44.3867688),
+        at_least("rouge2", 22.0131648),
+        at_least("rougeL", 28.5875838),
+        between("tokens_per_sample", 265.005, 323.895),
+    ],
+    end_of_sequence: Some(2),
+    ..USUAL
+};
+
+const LLAMA2_99_SCORES: &[Score] = &[
+    at_least("rouge1", 43.986888),
+    at_least("rouge2", 21.814848),
+    at_least("rougeL", 28.330038),
+    between("tokens_per_sample", 265.005, 323.895),
+];
+
+/// A benchmark of v5.0 alone.
+const LLAMA2_INTERACTIVE: Benchmark = Benchmark {
+    folder: "llama2-70b-interactive-99.9",
+    loadgen: "llama2-70b-interactive",
+    server: LLAMA2_99_9.interactive,
+    ..LLAMA2_99_9
+};
+
+const LLAMA3_405B: Benchmark = Benchmark {
+    folder: "llama3.1-405b",
+    other: &["llama3_1-405b"],
+    loadgen: "llama3_1-405b",
+    rounds: BEFORE,
+    samples: 8_313,
+    accuracy_samples: 8_313,
+    server: tokens(6_000, 175),
+    interactive: tokens(4_500, 80),
+    scores: &[
+        at_least("rougeL", 21.666_6 * 0.99),
+        at_least("exact_match", 90.133_5 * 0.99),
+        between("tokens_per_sample", 684.68 * 0.9, 684.68 * 1.1),
+    ],
+    test06: BEFORE,
+    end_of_sequence: Some(128_009),
+    ..USUAL
+};
+
+/// The same benchmark in v5.0.
+const fn of_5_0(benchmark: Benchmark) -> Benchmark {
+    Benchmark {
+        rounds: ONLY_5_0,
+        required: &[ScenarioFolder::Server, ScenarioFolder::Offline],
+        one_of: &[],
+        interactive: None,
+        test06: ONLY_5_0,
+        ..benchmark
+    }
+}
 
 const TABLE: &[Benchmark] = &[
     Benchmark {
@@ -136,45 +203,16 @@ const TABLE: &[Benchmark] = &[
         end_of_sequence: Some(128_009),
         ..USUAL
     },
-    Benchmark {
-        folder: "llama2-70b-99.9",
-        loadgen: "llama2-70b",
-        samples: 24_576,
-        accuracy_samples: 24_576,
-        server: tokens(2_000, 200),
-        interactive: tokens(450, 40),
-        target_latency_ns: 20 * SECONDS,
-        scores: &[
-            at_least("rouge1", 44.3867688),
-            at_least("rouge2", 22.0131648),
-            at_least("rougeL", 28.5875838),
-            between("tokens_per_sample", 265.005, 323.895),
-        ],
-        end_of_sequence: Some(2),
-        ..USUAL
-    },
-    Benchmark {
-        folder: "llama2-70b-99",
-        loadgen: "llama2-70b",
-        rounds: BEFORE,
-        samples: 24_576,
-        accuracy_samples: 24_576,
-        server: tokens(2_000, 200),
-        interactive: tokens(450, 40),
-        target_latency_ns: 20 * SECONDS,
-        scores: &[
-            at_least("rouge1", 43.986888),
-            at_least("rouge2", 21.814848),
-            at_least("rougeL", 28.330038),
-            between("tokens_per_sample", 265.005, 323.895),
-        ],
-        end_of_sequence: Some(2),
-        ..USUAL
-    },
+    LLAMA2_99_9,
+    Benchmark { folder: "llama2-70b-99", rounds: BEFORE, scores: LLAMA2_99_SCORES, ..LLAMA2_99_9 },
+    of_5_0(LLAMA2_99_9),
+    of_5_0(Benchmark { folder: "llama2-70b-99", scores: LLAMA2_99_SCORES, ..LLAMA2_99_9 }),
+    of_5_0(LLAMA2_INTERACTIVE),
+    of_5_0(Benchmark { folder: "llama2-70b-interactive-99", scores: LLAMA2_99_SCORES, ..LLAMA2_INTERACTIVE }),
     Benchmark {
         folder: "mixtral-8x7b",
         loadgen: "mixtral-8x7b",
-        rounds: BEFORE,
+        rounds: UNTIL_6_0,
         required: &[ScenarioFolder::Server, ScenarioFolder::Offline],
         one_of: &[],
         samples: 15_000,
@@ -189,27 +227,11 @@ const TABLE: &[Benchmark] = &[
             at_least("mbxp", 60.16 * 0.99),
             between("tokens_per_sample", 144.84 * 0.9, 145.9 * 1.1),
         ],
-        test06: BEFORE,
+        test06: UNTIL_6_0,
         ..USUAL
     },
-    Benchmark {
-        folder: "llama3.1-405b",
-        other: &["llama3_1-405b"],
-        loadgen: "llama3_1-405b",
-        rounds: BEFORE,
-        samples: 8_313,
-        accuracy_samples: 8_313,
-        server: tokens(6_000, 175),
-        interactive: tokens(4_500, 80),
-        scores: &[
-            at_least("rougeL", 21.666_6 * 0.99),
-            at_least("exact_match", 90.133_5 * 0.99),
-            between("tokens_per_sample", 684.68 * 0.9, 684.68 * 1.1),
-        ],
-        test06: BEFORE,
-        end_of_sequence: Some(128_009),
-        ..USUAL
-    },
+    LLAMA3_405B,
+    Benchmark { test06: &[], ..of_5_0(LLAMA3_405B) },
     Benchmark {
         folder: "deepseek-r1",
         loadgen: "deepseek-r1",
@@ -250,9 +272,13 @@ impl Benchmark {
 
     /// The one of a folder or of LoadGen's name, with or without `-interactive`, whatever its case and its dots.
     pub(super) fn from_name(name: &str, round: Round) -> Option<&'static Benchmark> {
-        let plain = spelling(name).replacen("-interactive", "", 1);
-        let known = |name: fn(&Benchmark) -> &'static str| Benchmark::all(round).find(|it| spelling(name(it)) == plain);
-        known(|it| it.folder).or_else(|| known(|it| it.loadgen))
+        let known = |wanted: &str| {
+            let of =
+                |name: fn(&Benchmark) -> &'static str| Benchmark::all(round).find(|it| spelling(name(it)) == wanted);
+            of(|it| it.folder).or_else(|| of(|it| it.loadgen))
+        };
+        let name = spelling(name);
+        known(&name).or_else(|| known(&name.replacen("-interactive", "", 1)))
     }
 
     /// The limits in a folder of a scenario.
@@ -301,6 +327,10 @@ mod tests {
         check("llama2-70b-99", Round::V6_0, Some("llama2-70b-99"));
         check("llama2-70b-99", Round::V6_1, None);
         check("llama3.1-8b", Round::V5_0, None);
+        check("llama2-70b-interactive-99.9", Round::V5_0, Some("llama2-70b-interactive-99.9"));
+        check("llama2-70b-interactive", Round::V5_0, Some("llama2-70b-interactive-99.9"));
+        check("llama2-70b-99", Round::V5_0, Some("llama2-70b-99"));
+        check("mixtral-8x7b", Round::V5_0, Some("mixtral-8x7b"));
         check("bert-99", Round::V6_1, None);
     }
 

@@ -152,7 +152,6 @@ impl From<StorageError> for BuildError {
 /// # Errors
 /// It cannot be written, or an argument makes no sense.
 pub fn build(options: &BuildOptions) -> Result<Built, BuildError> {
-    check::known(options.round)?;
     let name = system_name(&options.system);
     for (flag, name) in [("--submitter", &options.submitter), ("--system", &name)] {
         if !check::is_name(name) {

@@ -123,8 +123,27 @@ fn older_rounds_have_their_own_tree() {
     assert_eq!(found, [(Rule::NoSource, "llama3.1-8b"), (Rule::MissingFile, "h100x8.json")]);
     let newer = check::check(&fixture.options.out, Round::V6_1).unwrap();
     assert!(newer.findings.iter().any(|it| it.rule == Rule::Seeds));
-    let refused = build(&BuildOptions { round: Round::V5_0, ..fixture.options }).unwrap_err().to_string();
-    assert!(refused.contains("v5.0"), "{refused}");
+}
+
+#[test]
+fn interactive_is_a_benchmark_of_its_own_in_v5_0() {
+    let runs = ["Server", "Offline"].map(|scenario| {
+        ["PerformanceOnly", "AccuracyOnly", "TEST06"].map(|mode| ("llama2-70b-interactive", scenario, mode))
+    });
+    let Fixture { folder, mut options } = Fixture::with_runs(&runs.concat(), Division::Closed, Round::V5_0);
+    let scores = "{'rouge1': '44.5', 'rouge2': '22.1', 'rougeL': '28.7', 'tokens_per_sample': 294.4}\n";
+    fs::write(folder.path().join("scores.txt"), scores).unwrap();
+    options.accuracy = ["Server", "Offline"]
+        .map(|it| ScenarioFile {
+            case: Some(format!("llama2-70b-interactive-99.9/{it}")),
+            path: folder.path().join("scores.txt"),
+        })
+        .to_vec();
+    options.end_of_sequence = Some(128_009);
+    let built = build(&options).unwrap();
+    assert_eq!((built.missing, built.report.unwrap().findings), (vec![], vec![]));
+    let all = files(&options.out).join("\n");
+    assert!(all.contains("results/h100x8/llama2-70b-interactive-99.9/Server/performance/run_1/"), "{all}");
 }
 
 #[test]
