@@ -33,6 +33,8 @@ pub(crate) enum Column<'t> {
         rows: Part<'t>,
         lengths: Box<Column<'t>>,
         mask: Option<Part<'t>>,
+        /// Without a mask: they are filled up at their start.
+        at_start: bool,
     },
 }
 
@@ -90,7 +92,7 @@ impl<'t> Column<'t> {
                 let cells: Result<Vec<_>, _> = levels.iter().map(|it| it.get(row)).collect();
                 Ok(Cell::List(List::Cells(cells?)))
             }
-            Column::Padded { rows, lengths, mask } => padded(rows, lengths, mask.as_ref(), row),
+            Column::Padded { rows, lengths, mask, at_start } => padded((rows, lengths, row), mask.as_ref(), *at_start),
         }
     }
 
@@ -113,9 +115,9 @@ impl<'t> Column<'t> {
     }
 }
 
-/// A row without what fills it up. It is filled up at its start where the first place of the mask is 0.
-fn padded<'t>(rows: &Part<'t>, lengths: &Column<'t>, mask: Option<&Part<'t>>, row: usize) -> Result<Cell<'t>, Problem> {
-    let Cell::List(List::Array(mut part)) = rows.get(row)? else {
+/// A row of ids, and how many of them are no padding.
+fn row_of<'t>((rows, lengths, row): (&Part<'t>, &Column<'t>, usize)) -> Result<(Part<'t>, usize), Problem> {
+    let Cell::List(List::Array(part)) = rows.get(row)? else {
         return Err(Problem::new("is no array of rows"));
     };
     let length = match lengths.get(row)? {
@@ -125,14 +127,65 @@ fn padded<'t>(rows: &Part<'t>, lengths: &Column<'t>, mask: Option<&Part<'t>>, ro
     let length = length.filter(|it| *it <= part.length);
     let length =
         length.ok_or_else(|| Problem::new(format!("has a length that is not between 0 and {}", part.length)))?;
-    let first = match mask.map(|it| it.get(row)).transpose()? {
+    Ok((part, length))
+}
+
+/// A row without what fills it up. It is filled up at its start where the first place of the mask is 0; `at_start`: without a mask.
+fn padded<'t>(
+    of: (&Part<'t>, &Column<'t>, usize),
+    mask: Option<&Part<'t>>,
+    at_start: bool,
+) -> Result<Cell<'t>, Problem> {
+    let (mut part, length) = row_of(of)?;
+    let first = match mask.map(|it| it.get(of.2)).transpose()? {
         Some(Cell::List(mask)) => Some(mask.get(0)?),
         _ => None,
     };
-    let at_start = matches!(first, Some(Cell::Int(0) | Cell::Bool(false)));
-    if at_start {
+    if at_start || matches!(first, Some(Cell::Int(0) | Cell::Bool(false))) {
         part.offset += (part.length - length) * part.array.stride(part.axis);
     }
     part.length = length;
     Ok(Cell::List(List::Array(part)))
+}
+
+/// Whether rows without a mask are filled up at their start: their ends differ, and before each row stands the same id.
+pub(crate) fn fills_start(rows: &Part<'_>, lengths: &Column<'_>) -> Result<bool, Problem> {
+    let (mut at_end, mut at_start) = (Filling::Open, Filling::Open);
+    for row in 0..rows.length {
+        let (part, length) = row_of((rows, lengths, row))?;
+        for place in length..part.length {
+            at_end.add(&part.get(place)?);
+            at_start.add(&part.get(place - length)?);
+        }
+        if (at_end, at_start) == (Filling::Differs, Filling::Differs) {
+            let remedy = "add masked_tokens.npy, or fill up each row at one end with one id";
+            return Err(Problem::new(format!(
+                "has a row {row} with other ids than a filling beyond its length; {remedy}"
+            )));
+        }
+    }
+    Ok(at_end == Filling::Differs)
+}
+
+/// The one id of a filling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Filling {
+    Open,
+    Id(i128),
+    Differs,
+}
+
+impl Filling {
+    fn add(&mut self, cell: &Cell<'_>) {
+        let id = match cell {
+            Cell::Int(id) => Some(i128::from(*id)),
+            Cell::UInt(id) => Some(i128::from(*id)),
+            _ => None,
+        };
+        *self = match (*self, id) {
+            (Filling::Open, Some(id)) => Filling::Id(id),
+            (Filling::Id(one), Some(other)) if one == other => Filling::Id(one),
+            _ => Filling::Differs,
+        };
+    }
 }

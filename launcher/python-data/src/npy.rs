@@ -6,7 +6,7 @@ use crate::{
     Cell, Problem,
     array::{Array, Data},
     cell::Part,
-    column::Column,
+    column::{Column, fills_start},
     dtype::{Dtype, Kind},
     pickle::Pickle,
     plain::numbered,
@@ -116,10 +116,10 @@ pub fn table_of<'t>(arrays: &'t [(String, Npy<'t>)]) -> Result<Table<'t>, Proble
 }
 
 /// A table of the folder that vendors make of a data set: ids filled up to one length, the lengths, and a mask that says at which end they are
-/// filled up; without one, at the end. The column is `input_ids`.
+/// filled up. Without a mask, it is the end where all rows have the same id. The column is `input_ids`.
 ///
 /// # Errors
-/// An array has another shape than the others; a length is above that of the rows.
+/// An array has another shape than the others; a length is above that of the rows; without a mask, neither end of the rows has one id.
 pub fn padded<'t>(ids: &'t Npy<'t>, lengths: &'t Npy<'t>, mask: Option<&'t Npy<'t>>) -> Result<Table<'t>, Problem> {
     let rows = ids.part()?;
     if rows.array.shape().len() != 2 || !matches!(rows.array.dtype.kind, Kind::Int | Kind::UInt) {
@@ -134,7 +134,9 @@ pub fn padded<'t>(ids: &'t Npy<'t>, lengths: &'t Npy<'t>, mask: Option<&'t Npy<'
     if lengths.length != rows.length {
         return Err(Problem::new(format!("has {} lengths for {} rows", lengths.length, rows.length)));
     }
-    let column = Column::Padded { rows, lengths: Box::new(Column::Array(lengths)), mask };
+    let lengths = Column::Array(lengths);
+    let at_start = mask.is_none() && fills_start(&rows, &lengths)?;
+    let column = Column::Padded { rows, lengths: Box::new(lengths), mask, at_start };
     numbered(vec![(Cell::Text(Cow::Borrowed("input_ids")), column)], None)
 }
 

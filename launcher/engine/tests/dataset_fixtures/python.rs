@@ -196,3 +196,28 @@ fn padded_ids_lose_what_fills_them_up() {
         say("NOT COMPARED: npy/input_ids_padded.npy");
     }
 }
+
+/// An npy file of version 1.
+fn npy_file(descr: &str, shape: &str, bytes: Vec<u8>) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let length = u16::try_from(header.len()).unwrap().to_le_bytes();
+    [b"\x93NUMPY\x01\x00".to_vec(), length.to_vec(), header.into_bytes(), bytes].concat()
+}
+
+#[test]
+fn padding_without_a_mask_is_the_end_with_one_id() {
+    let check = |ids: &[[i32; 4]], lengths: &[i32]| {
+        let bytes = |it: Vec<i32>| it.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
+        let (rows, count) = (ids.len(), lengths.len());
+        let ids = npy_file("<i4", &format!("({rows}, 4)"), bytes(ids.concat()));
+        let lengths = npy_file("<i4", &format!("({count},)"), bytes(lengths.to_vec()));
+        let (ids, lengths) = (Npy::read(&ids).unwrap(), Npy::read(&lengths).unwrap());
+        let table = npy::padded(&ids, &lengths, None).map_err(|it| it.what)?;
+        Ok::<_, String>((0..table.rows()).map(|row| table.get(row, 0).to_json()).collect::<Vec<_>>())
+    };
+    assert_eq!(check(&[[1, 2, 0, 0], [3, 4, 5, 0]], &[2, 3]), Ok(vec![json!([1, 2]), json!([3, 4, 5])]));
+    assert_eq!(check(&[[0, 0, 1, 2], [0, 3, 4, 5]], &[2, 3]), Ok(vec![json!([1, 2]), json!([3, 4, 5])]));
+    assert_eq!(check(&[[1, 2, 3, 4]], &[4]), Ok(vec![json!([1, 2, 3, 4])]));
+    let refused = check(&[[1, 2, 3, 4], [5, 6, 7, 8]], &[2, 2]).unwrap_err();
+    assert!(refused.contains("add masked_tokens.npy"), "{refused}");
+}
