@@ -36,9 +36,12 @@ const LOG_ENDS: Duration = Duration::from_secs(1);
 /// How long the file of a server says how a replica ended, before the others are ended and it is removed: a run that uses the server looks
 /// into it.
 const EXIT_IS_READ: Duration = Duration::from_secs(2);
-/// When the shared memory of the processes is first looked at, and how often after that: an engine has its own for as long as it runs.
-const FIRST_LOOK_AT_MEMORY: Duration = Duration::from_secs(1);
-const LOOK_AT_MEMORY_EVERY: Duration = Duration::from_secs(5);
+/// When the processes and their shared memory are first looked at, and how often after that: an engine has its own for as long as it runs.
+const FIRST_LOOK_AT_PROCESSES: Duration = Duration::from_secs(1);
+const LOOK_AT_PROCESSES_EVERY: Duration = Duration::from_secs(5);
+/// The most processes whose end is waited for, a thread each, and the stack of such a thread, in bytes.
+const MOST_WATCHED: usize = 256;
+const WATCH_STACK: usize = 64 << 10;
 /// How long a port may stay in use after the processes have ended.
 const PORT_ENDS: Duration = Duration::from_secs(2);
 
@@ -86,12 +89,12 @@ async fn kept() -> io::Result<()> {
     say(&Event::Started(server.state.replicas.clone()));
     let clock = clock::Clock::start();
     let sleeper = clock.sleeper();
-    let mut next_look = FIRST_LOOK_AT_MEMORY;
+    let mut next_look = FIRST_LOOK_AT_PROCESSES;
     loop {
         tokio::select! {
             () = sleeper.until(next_look) => {
-                server.look_at_memory();
-                next_look = clock.now() + LOOK_AT_MEMORY_EVERY;
+                server.look_at_processes();
+                next_look = clock.now() + LOOK_AT_PROCESSES_EVERY;
             }
             _ = child_ended.recv() => {
                 server.tell_exits().await;
@@ -156,6 +159,10 @@ struct Running {
     shared_memory: shared_memory::Before,
     /// Files of shared memory that its processes had while it ran.
     used_memory: BTreeSet<PathBuf>,
+    /// The processes below the replicas whose end is waited for.
+    watched: BTreeSet<Process>,
+    /// Those of them that a signal has killed, a sentence each. The exit status of a replica does not show it.
+    killed: Arc<Mutex<Vec<String>>>,
 }
 
 /// A replica that cannot be started, and those that were started before it.
@@ -174,6 +181,8 @@ impl Running {
             memory: OutOfMemory::read(),
             shared_memory: shared_memory::Before::read(),
             used_memory: BTreeSet::new(),
+            watched: BTreeSet::new(),
+            killed: Arc::default(),
             order,
         };
         // Without its file a server that outlives its keeper would not be found.
@@ -230,11 +239,26 @@ impl Running {
         Ok((Started { pid, at, port: *port, log: path }, replica))
     }
 
-    /// Notes the files of shared memory that its processes have now. One that is killed later has none.
-    fn look_at_memory(&mut self) {
+    /// Notes the files of shared memory that its processes have now. One that is killed later has none. Waits for the end of new processes.
+    fn look_at_processes(&mut self) {
         let groups: Vec<i32> = self.replicas.iter().map(|it| it.pid).collect();
         let keeper = i32::try_from(std::process::id()).ok();
-        self.used_memory.extend(shared_memory::used_by(&processes::members(&self.order.name, &groups, keeper)));
+        let members = processes::members(&self.order.name, &groups, keeper);
+        self.used_memory.extend(shared_memory::used_by(&members));
+        self.watched.retain(|it| members.contains(it));
+        for process in members.into_iter().filter(|it| !groups.contains(&it.pid)) {
+            if self.watched.len() < MOST_WATCHED && self.watched.insert(process.clone()) {
+                let killed = Arc::clone(&self.killed);
+                let body = move || {
+                    if let Some(signal) = process.killing_signal() {
+                        let said = format!("process {} was killed by signal {signal}", process.shown());
+                        killed.lock().unwrap_or_else(PoisonError::into_inner).push(said);
+                    }
+                };
+                // Without a thread the end of this process is not told.
+                let _ = thread::Builder::new().name("watch".into()).stack_size(WATCH_STACK).spawn(body);
+            }
+        }
     }
 
     fn write_state(&self) {
@@ -272,7 +296,8 @@ impl Running {
             let Some((exit, at)) = replica.exit.filter(|_| !replica.told) else { continue };
             replica.told = true;
             replica.wait_for_log().await;
-            let last_words = replica.log().last_words();
+            let killed = self.killed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let last_words = killed.into_iter().chain(replica.log().last_words()).collect();
             let exited = Exited {
                 replica: index,
                 pid: replica.pid,

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, fs};
 
-use rustix::process::{self, Pid, PidfdFlags, Signal};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    process::{self, Pid, PidfdFlags, Signal},
+};
 
 use crate::MARK;
 
@@ -26,6 +29,21 @@ impl Process {
 
     fn read(pid: i32) -> Option<Process> {
         parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// Waits for the end of this process. Returns the signal that killed it; `None`: none did, its parent had asked for its end before this
+    /// look, or the kernel has no such wait.
+    pub(crate) fn killing_signal(&self) -> Option<i32> {
+        let end = process::pidfd_open(Pid::from_raw(self.pid)?, PidfdFlags::empty()).ok()?;
+        if !self.is_there() {
+            return None;
+        }
+        poll(&mut [PollFd::new(&end, PollFlags::IN)], None).ok()?;
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?;
+        parse(self.pid, &stat).filter(|it| it.began == self.began && it.state == 'Z')?;
+        let status: i32 = stat.split_whitespace().next_back()?.parse().ok()?;
+        // The low bits of the status that its parent gets.
+        Some(status & 0x7f).filter(|it| *it > 0)
     }
 
     /// Sends a signal to this process, and to no other that has its number since.

@@ -100,6 +100,27 @@ fn a_server_that_cannot_start_ends_the_run_with_its_last_words() {
 }
 
 #[test]
+fn a_process_that_a_signal_killed_is_named_though_the_server_ended_in_order() {
+    let folder = Folder::new();
+    // As vLLM ends when its engine core was killed: with status 0, and a while later.
+    let script = r#"
+import os, signal, subprocess, sys, time
+core = subprocess.Popen(["sleep", "300"])
+time.sleep(3)
+core.send_signal(signal.SIGKILL)
+time.sleep(1)
+print("the engine core died", flush=True)
+"#;
+    folder.write("server.py", script);
+    let server = format!("engine: Custom, command: [python3, '{}', $(PORT)]", folder.path("server.py").display());
+    folder.write("run.yaml", &file(&server, 1));
+    let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
+    assert_eq!(code, Some(11), "{err}");
+    assert!(err.contains("ended with exit status 0") && err.contains("(sleep) was killed by signal 9"), "{err}");
+    assert!(err.contains("the engine core died"), "{err}");
+}
+
+#[test]
 fn a_script_prepares_the_server_before_it_starts() {
     let folder = Folder::new();
     let server = "engine: Simulator, model: sim-small, args: [--preset, instant], env: {FILE: prepared}";
