@@ -7,7 +7,7 @@ use std::{
 
 use crds::{
     AnyValue, BenchmarkRunSpec, EffectiveSpec, ResolvedRun,
-    benchmark_run::{Resources, Server as ManagedServer},
+    benchmark_run::{Resources, Server as ManagedServer, ServerEngine},
     resolve::{Endpoint, llm_d_server},
     wording::quoted,
 };
@@ -56,7 +56,7 @@ impl Violation {
     }
 }
 
-/// Everything that a run asks for and may not have. `own_image`: the operator's, which is always allowed. `workload`: `None` where the
+/// Everything that a run asks for and may not have. `own_image`: the operator's, which is always allowed for launchers and for the simulator. `workload`: `None` where the
 /// profile is not known; its load and its files are not judged then.
 pub fn check(
     limits: &Limits,
@@ -121,10 +121,13 @@ fn own_server(spec: &BenchmarkRunSpec) -> Option<&ManagedServer> {
     spec.target.server.as_ref().filter(|_| llm_d_server(spec).is_none())
 }
 
-/// Holds a server that is started for the run against the limits of launchers; its resources have limits of their own, if there are any.
+/// Holds a server that is started for the run against the limits of launchers; its resources have limits of their own, if there are any. The
+/// operator's image is always allowed for the simulator alone: with a command of the user it sends any load to any host.
 fn check_server(limits: &Limits, own_image: &str, server: &ManagedServer, all: &mut Violations) {
     let field = |name: &str| format!("spec.target.server.{name}");
-    let image = server.image.as_deref().filter(|it| *it != own_image);
+    let is_simulator =
+        server.engine == ServerEngine::Simulator && server.command.is_empty() && server.preprocess.is_none();
+    let image = server.image.as_deref().filter(|it| !(is_simulator && *it == own_image));
     all.check_name(&field("image"), image, &limits.images, "images");
     let class = server.scheduling.priority_class_name.as_deref();
     all.check_class(&field("scheduling.priorityClassName"), class, limits);

@@ -315,6 +315,22 @@ fn the_operators_own_image_is_allowed_when_a_run_names_it() {
     assert_refused("limits: {images: []}", &named("evil/image"), &["spec.launcher.image: is \"evil/image\""]);
 }
 
+#[test]
+fn the_operators_own_image_as_a_server_is_allowed_for_the_simulator_alone() {
+    let own = settings().launcher_image;
+    let server = |more: &str| format!("{{target: {{server: {{image: {own:?}, {more}}}}}, storage: {{none: {{}}}}}}");
+    assert_refused("limits: {images: []}", &server("engine: Simulator"), &[]);
+    // With a command of the user it sends any load to any host.
+    for engine in [
+        "engine: Custom, command: [/benchwright, run, --url, 'http://sim.team-b.svc']",
+        "engine: Simulator, command: [/benchwright, run]",
+        "engine: Simulator, preprocess: 'benchwright run'",
+        "engine: VLLM, model: m, command: [/benchwright]",
+    ] {
+        assert_refused("limits: {images: []}", &server(engine), &["spec.target.server.image: is"]);
+    }
+}
+
 /// Finding 16: labels that join the endpoints of another Service.
 #[test]
 fn labels_that_join_a_service_are_refused() {
