@@ -1,6 +1,9 @@
 //! [I/O] The operator's Deployment, the image that it gives launchers, and the policy that the chart installs.
 
-use k8s_openapi::api::{admissionregistration::v1::ValidatingAdmissionPolicy, apps::v1::Deployment};
+use k8s_openapi::api::{
+    admissionregistration::v1::{ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding},
+    apps::v1::Deployment,
+};
 use kube::{Api, ResourceExt as _, api::ListParams};
 
 use super::Finding;
@@ -12,6 +15,9 @@ const POLICY: &str = "admission policy";
 /// The labels that the chart gives the Deployment.
 const LABELS: &str = "app.kubernetes.io/name=benchwright,app.kubernetes.io/component=operator";
 const CHART: &str = "app.kubernetes.io/part-of=benchwright";
+/// The ends of the names of the policies for runs and for schedules.
+const OF_RUNS: &str = "-secret-access";
+const OF_SCHEDULES: &str = "-schedule-secret-access";
 const IMAGE_FLAG: &str = "--launcher-image=";
 const NAMESPACE_FLAG: &str = "--watch-namespace=";
 
@@ -90,20 +96,56 @@ fn is_floating(image: &str) -> bool {
 }
 
 async fn policy(connection: &Connection) -> Finding {
+    let of_chart = ListParams::default().labels(CHART);
     let policies: Api<ValidatingAdmissionPolicy> = Api::all(connection.client.clone());
-    let right = "list validatingadmissionpolicies.admissionregistration.k8s.io";
-    match policies.list(&ListParams::default().labels(CHART)).await {
-        Err(error) => Finding::not_checked(POLICY, right, &error),
-        Ok(found) => match found.items.first() {
-            Some(policy) => {
-                Finding::ok(POLICY, format!("{}: a run may name only what its creator may read", policy.name_any()))
-            }
-            None => Finding::warning(
-                POLICY,
-                "none: who may create runs can use each Secret of the namespace; set admission.secretAccess.enabled in the chart",
-            ),
-        },
+    let policies = match policies.list(&of_chart).await {
+        Ok(found) => found.items.iter().map(|it| it.name_any()).collect::<Vec<_>>(),
+        Err(error) => {
+            let right = "list validatingadmissionpolicies.admissionregistration.k8s.io";
+            return Finding::not_checked(POLICY, right, &error);
+        }
+    };
+    let bindings: Api<ValidatingAdmissionPolicyBinding> = Api::all(connection.client.clone());
+    match bindings.list(&of_chart).await {
+        Ok(found) => judge_policy(&policies, &found.items),
+        Err(error) => {
+            let right = "list validatingadmissionpolicybindings.admissionregistration.k8s.io";
+            Finding::not_checked(POLICY, right, &error)
+        }
     }
+}
+
+/// The chart has a policy for runs, and one for schedules. Each takes effect by a binding that denies. Other policies of the chart have
+/// other names.
+fn judge_policy(policies: &[String], bindings: &[ValidatingAdmissionPolicyBinding]) -> Finding {
+    let of_schedules = policies.iter().find(|it| it.ends_with(OF_SCHEDULES));
+    let of_runs = policies.iter().find(|it| it.ends_with(OF_RUNS) && !it.ends_with(OF_SCHEDULES));
+    let both = [("runs", of_runs), ("schedules", of_schedules)];
+    if let Some((kind, _)) = both.iter().find(|(_, it)| it.is_none()) {
+        return Finding::warning(
+            POLICY,
+            format!(
+                "none for {kind}: who may create {kind} can use each Secret of the namespace; set admission.secretAccess.enabled in the chart"
+            ),
+        );
+    }
+    let names: Vec<&String> = both.iter().filter_map(|(_, it)| *it).collect();
+    let denies = |name: &str| {
+        let specs = bindings.iter().filter_map(|it| it.spec.as_ref());
+        specs.filter(|it| it.policy_name.as_deref() == Some(name)).any(|it| {
+            it.match_resources.is_none() && it.validation_actions.iter().flatten().any(|action| action == "Deny")
+        })
+    };
+    if let Some(name) = names.iter().find(|it| !denies(it)) {
+        return Finding::warning(
+            POLICY,
+            format!(
+                "{name} has no binding that denies in all namespaces, so that it has no effect; install the chart again"
+            ),
+        );
+    }
+    let shown = names.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
+    Finding::ok(POLICY, format!("{shown}: a run may name only what its creator may read"))
 }
 
 #[cfg(test)]

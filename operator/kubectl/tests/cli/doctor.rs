@@ -11,12 +11,17 @@ use crate::{
 const OPENAPI: &str = "/openapi/v3/apis/benchwright.dev/v1alpha1";
 const DEPLOYMENTS: &str = "/apis/apps/v1/deployments";
 const POLICIES: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+const BINDINGS: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
 const CLASSES: &str = "/apis/storage.k8s.io/v1/storageclasses";
 const NAMESPACE: &str = "/api/v1/namespaces/bench";
 const REVIEWS: &str = "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 fn list(kind: &str, items: &Value) -> Value {
     json!({"kind": format!("{kind}List"), "apiVersion": "v1", "metadata": {}, "items": items})
+}
+
+fn binding(policy: &str, action: &str) -> Value {
+    json!({"metadata": {"name": policy}, "spec": {"policyName": policy, "validationActions": [action]}})
 }
 
 /// A cluster in which everything is as it should be, and the plugin.
@@ -46,8 +51,11 @@ async fn healthy() -> (Server, Plugin) {
         "status": {"readyReplicas": 1},
     });
     server.set_object(DEPLOYMENTS, list("Deployment", &json!([operator])));
-    let policy = json!({"metadata": {"name": "benchwright-operator-secret-access"}});
-    server.set_object(POLICIES, list("ValidatingAdmissionPolicy", &json!([policy])));
+    let names = ["schema", "secret-access", "schedule-secret-access"].map(|it| format!("benchwright-operator-{it}"));
+    let policies: Vec<Value> = names.iter().map(|it| json!({"metadata": {"name": it}})).collect();
+    server.set_object(POLICIES, list("ValidatingAdmissionPolicy", &policies.into()));
+    let bindings: Vec<Value> = names.iter().map(|it| binding(it, "Deny")).collect();
+    server.set_object(BINDINGS, list("ValidatingAdmissionPolicyBinding", &bindings.into()));
     let class = json!({
         "metadata": {"name": "standard", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}, "provisioner": "p",
     });
@@ -85,7 +93,7 @@ async fn a_healthy_cluster_has_a_line_for_each_check() {
              ok       definition        BenchmarkRun and BenchmarkSchedule v1alpha1, with the fields of this release\n\
              ok       operator          benchwright-operator {version} in namespace system, 1 of 1 replicas ready\n\
              ok       launcher image    registry.example/benchwright:0.1.0\n\
-             ok       admission policy  benchwright-operator-secret-access: a run may name only what its creator may read\n\
+             ok       admission policy  benchwright-operator-secret-access, benchwright-operator-schedule-secret-access: a run may name only what its creator may read\n\
              ok       storage           claim workload-pvc will be made with the default StorageClass standard\n\
              ok       rights            wait and gate in namespace bench\n\
              ok       rights            run and rerun in namespace bench\n\
@@ -104,6 +112,31 @@ async fn a_healthy_cluster_has_a_line_for_each_check() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_policy_counts_if_it_is_the_one_on_secrets_and_denies() {
+    let (server, plugin) = healthy().await;
+    let name = |end: &str| json!({"metadata": {"name": format!("benchwright-operator-{end}")}});
+    let runs = "benchwright-operator-secret-access";
+    let warns_without = async |policies: &[&str], bindings: &[Value], warning: &str| {
+        let policies: Vec<Value> = policies.iter().map(|it| name(it)).collect();
+        server.set_object(POLICIES, list("ValidatingAdmissionPolicy", &policies.into()));
+        server.set_object(BINDINGS, list("ValidatingAdmissionPolicyBinding", &bindings.to_vec().into()));
+        assert_lines(&plugin, 0, &[&format!("warning  admission policy  {warning}")]).await;
+    };
+    // The policy of the schema alone says nothing of Secrets.
+    warns_without(&["schema"], &[binding("benchwright-operator-schema", "Deny")], "none for runs").await;
+    warns_without(&["schedule-secret-access"], &[], "none for runs").await;
+    warns_without(&["secret-access"], &[binding(runs, "Deny")], "none for schedules").await;
+    let both = ["secret-access", "schedule-secret-access"];
+    let of_schedules = binding("benchwright-operator-schedule-secret-access", "Deny");
+    let no_effect = format!("{runs} has no binding that denies");
+    warns_without(&both, std::slice::from_ref(&of_schedules), &no_effect).await;
+    warns_without(&both, &[binding(runs, "Audit"), of_schedules.clone()], &no_effect).await;
+    let mut narrowed = binding(runs, "Deny");
+    narrowed["spec"]["matchResources"] = json!({"namespaceSelector": {"matchLabels": {"team": "a"}}});
+    warns_without(&both, &[narrowed, of_schedules], &no_effect).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_missing_fails_with_what_to_do() {
     let (server, plugin) = healthy().await;
     server.set_object(DEPLOYMENTS, list("Deployment", &json!([])));
@@ -118,7 +151,7 @@ async fn what_is_missing_fails_with_what_to_do() {
         1,
         &[
             "failed   operator          no Deployment has the labels of the chart; install the chart\n",
-            "warning  admission policy  none: who may create runs can use each Secret of the namespace",
+            "warning  admission policy  none for runs: who may create runs can use each Secret of the namespace",
             "warning  storage           there is neither claim workload-pvc nor a default StorageClass; give runs storage.pvc.storageClassName",
             "failed   rights            run and rerun: you may not create benchmarkruns.benchwright.dev in namespace bench; ask for the role edit\n",
             "warning  rights            live progress: you may not get pods/portforward in namespace bench; ask for the role edit\n",
