@@ -111,7 +111,8 @@ pub fn controller(
         .with_config(Config::default().concurrency(CONCURRENCY).debounce(DEBOUNCE))
         .trigger_backoff(NoBackoff)
         .reconcile_on(
-            context.targets.woken(namespace).names().map(|(namespace, name)| ObjectRef::new(&name).within(&namespace)),
+            stream::select(context.targets.woken(namespace).names(), context.namespaces.woken(namespace).names())
+                .map(|(namespace, name)| ObjectRef::new(&name).within(&namespace)),
         )
         .watches_stream(jobs, |job| run_of(&job))
         .watches_stream(pods, move |pod| {

@@ -13,15 +13,22 @@ use crds::{BenchmarkRun, status::Phase};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
-use crate::plan::{Observed, current_attempt, policy::Policy, would_begin};
+use crate::{
+    plan::{Observed, current_attempt, policy::Policy, would_begin},
+    wakes::{Wakes, Woken},
+};
 
 /// The runs of namespaces with a limit that have not ended, by UID. Its size is bounded by their number.
 #[derive(Debug, Default)]
-pub struct Namespaces(Mutex<HashMap<String, Entry>>);
+pub struct Namespaces {
+    runs: Mutex<HashMap<String, Entry>>,
+    wakes: Wakes,
+}
 
 #[derive(Clone, Debug)]
 struct Entry {
     namespace: String,
+    name: String,
     created: Timestamp,
     place: Place,
 }
@@ -38,19 +45,32 @@ enum Place {
     Aside,
 }
 
+impl Place {
+    /// Whether it counts among the attempts of its namespace.
+    fn counts(self) -> bool {
+        matches!(self, Place::Holding | Place::Taken)
+    }
+}
+
 impl Namespaces {
     /// Takes a run as the watch saw it, or as a turn wrote it.
     pub fn note(&self, run: &BenchmarkRun, policy: &Policy) {
         let namespace = run.namespace().unwrap_or_default();
-        if policy.max_concurrent_attempts(&namespace).is_none() {
-            return;
-        }
+        let Some(most) = policy.max_concurrent_attempts(&namespace) else { return };
         let uid = run.uid().unwrap_or_default();
         let mut all = self.lock();
+        let held = all.get(&uid).is_some_and(|it| it.place.counts());
         if run.is_finished() || run.metadata.deletion_timestamp.is_some() {
             all.remove(&uid);
-            return;
+        } else {
+            Namespaces::put(&mut all, run, uid.clone(), namespace.clone());
         }
+        if held && !all.get(&uid).is_some_and(|it| it.place.counts()) {
+            self.wake_next(&all, &namespace, most);
+        }
+    }
+
+    fn put(all: &mut HashMap<String, Entry>, run: &BenchmarkRun, uid: String, namespace: String) {
         let before = all.get(&uid).map_or(Place::Aside, |it| it.place);
         let place = match before {
             _ if has_attempts(run) => Place::Holding,
@@ -59,7 +79,22 @@ impl Namespaces {
             before => before,
         };
         let created = run.creation_timestamp().map_or(Timestamp::MAX, |it| it.0);
-        all.insert(uid, Entry { namespace, created, place });
+        all.insert(uid, Entry { namespace, name: run.name_any(), created, place });
+    }
+
+    /// The runs that may begin because another one has given its place back, of one namespace or of all.
+    pub fn woken(&self, namespace: Option<&str>) -> Woken {
+        self.wakes.subscribe(namespace)
+    }
+
+    /// Wakes as many of those that wait as there are places, the oldest first.
+    fn wake_next(&self, all: &HashMap<String, Entry>, namespace: &str, most: u32) {
+        let of_namespace = || all.iter().filter(|(_, it)| it.namespace == namespace);
+        let counted = of_namespace().filter(|(_, it)| it.place.counts()).count();
+        let mut waiting: Vec<_> = of_namespace().filter(|(_, it)| it.place == Place::Waiting).collect();
+        waiting.sort_unstable_by_key(|(uid, it)| (it.created, *uid));
+        let free = usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(counted);
+        waiting.into_iter().take(free).for_each(|(_, it)| self.wakes.wake(namespace, &it.name));
     }
 
     /// Takes a run as its own turn read it. If it `asks` to begin an attempt, it takes a place, or gets its number in line, from 1. What it
@@ -72,7 +107,7 @@ impl Namespaces {
         let mut all = self.lock();
         let own = all.get(&uid).filter(|it| it.place != Place::Holding)?.clone();
         let others = || all.iter().filter(|(other, it)| **other != uid && it.namespace == own.namespace);
-        let holding = others().filter(|(_, it)| matches!(it.place, Place::Holding | Place::Taken)).count();
+        let holding = others().filter(|(_, it)| it.place.counts()).count();
         let is_before = |other: &str, it: &Entry| (it.created, other) < (own.created, uid.as_str());
         let before = others().filter(|(other, it)| it.place == Place::Waiting && is_before(other, it)).count();
         let may = holding + before < usize::try_from(most).unwrap_or(usize::MAX);
@@ -81,15 +116,23 @@ impl Namespaces {
             true => Place::Waiting,
             false => Place::Aside,
         };
+        let gives_back = own.place.counts() && !place.counts();
         if let Some(own) = all.get_mut(&uid) {
             own.place = place;
+        }
+        if gives_back {
+            self.wake_next(&all, &own.namespace, most);
         }
         (place == Place::Waiting).then_some(before + 1)
     }
 
     /// A run was deleted.
     pub fn forget(&self, uid: &str) {
-        self.lock().remove(uid);
+        let mut all = self.lock();
+        let Some(gone) = all.remove(uid).filter(|it| it.place.counts()) else { return };
+        // The limit is not known here: the place that became free is one.
+        let counted = all.values().filter(|it| it.namespace == gone.namespace && it.place.counts()).count();
+        self.wake_next(&all, &gone.namespace, u32::try_from(counted + 1).unwrap_or(u32::MAX));
     }
 
     /// Removes the runs of a namespace, or of all, that a watch does not know any more.
@@ -105,7 +148,7 @@ impl Namespaces {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
         // Each operation leaves the map valid, so that a panic elsewhere does not invalidate it.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

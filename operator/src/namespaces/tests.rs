@@ -123,3 +123,29 @@ fn only_runs_of_a_namespace_with_a_limit_are_kept_and_none_that_is_gone() {
     namespaces.note(&finished(run(3)), &policy);
     assert_eq!(namespaces.count(), 0);
 }
+
+#[test]
+fn the_end_of_an_attempt_wakes_the_oldest_that_wait() {
+    let (namespaces, policy) = (Namespaces::default(), policy(2));
+    let mut woken = namespaces.woken(None);
+    let mut next = || woken.try_next().map(|(_, name)| name);
+    for number in [1, 2] {
+        assert_eq!(turn(&namespaces, &run(number), &policy), None);
+        namespaces.note(&with_attempt(run(number), Phase::Running), &policy);
+    }
+    for number in [5, 4, 3] {
+        assert!(turn(&namespaces, &run(number), &policy).is_some());
+    }
+    assert_eq!(next(), None);
+    namespaces.note(&finished(run(1)), &policy);
+    assert_eq!((next(), next()), (Some("r3".into()), None));
+    // Both places are free, and r3 has not asked yet.
+    namespaces.forget("uid-2");
+    assert_eq!((next(), next()), (Some("r3".into()), None));
+    assert_eq!(turn(&namespaces, &run(3), &policy), None);
+    namespaces.note(&with_attempt(run(3), Phase::Running), &policy);
+    // A run that is told to wait for something else gives its place back.
+    assert_eq!(turn(&namespaces, &run(4), &policy), None);
+    assert_eq!(namespaces.turn(&run(4), &policy, false), None);
+    assert_eq!((next(), next()), (Some("r5".into()), None));
+}
