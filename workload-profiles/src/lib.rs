@@ -90,7 +90,7 @@ pub fn prepare(
     if !applied.is_empty() {
         text = match &profile {
             Value::String(command) => format!("{command}\n"),
-            other => yaml::write(other)?,
+            other => yaml::write(other),
         };
     }
     let read = read(run.harness, Target::from_run(run), &profile, &findings).map(|it| with_target(it, run, &findings));

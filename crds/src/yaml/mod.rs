@@ -167,6 +167,14 @@ impl Node {
     }
 }
 
+/// YAML that kubectl and this project's reader read as `value`. JSON is YAML too: it is written for a text that a block of YAML cannot
+/// hold, and for one that two readers would read as two values.
+pub fn write(value: &serde_json::Value) -> String {
+    let text = serde_saphyr::to_string(value).unwrap_or_default();
+    let clear = read(&text).ok().flatten().filter(|it| it.problems.is_empty() && it.ambiguous_keys.is_empty());
+    if clear.is_some_and(|it| it.root.to_json() == *value) { text } else { format!("{value:#}\n") }
+}
+
 /// Reads one document. `None` for a text that holds nothing.
 ///
 /// # Errors

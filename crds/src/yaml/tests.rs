@@ -140,3 +140,14 @@ proptest! {
         let _ = read(&text);
     }
 }
+
+#[test]
+fn a_text_that_looks_like_a_number_is_written_as_one_reading() {
+    for text in ["0+5", "1_000", "0o17", "yes", "1:30", ".5", "a\u{85}b"] {
+        let value = serde_json::json!({"headers": {"x-a": text}});
+        let written = write(&value);
+        let read = read(&written).unwrap().unwrap();
+        assert!(read.problems.is_empty(), "{written}");
+        assert_eq!(read.root.to_json(), value, "{written}");
+    }
+}

@@ -13,7 +13,7 @@ use crds::{
     wording::one_line,
     yaml,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::redact;
 
@@ -91,7 +91,7 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
         "metadata": metadata,
         "spec": serde_json::to_value(&spec).expect("text keys and finite numbers always serialize"),
     });
-    head(&notes) + &to_yaml(&document)
+    head(&notes) + &yaml::write(&document)
 }
 
 /// Whether the server of a run lacks the image that it needs in a cluster. The simulated server is in our own image.
@@ -174,14 +174,6 @@ fn escaped(text: &str) -> String {
         rest = after;
     }
     template + rest
-}
-
-/// YAML that kubectl and this project's reader read as `document`. JSON is YAML too: it is written for a text that a block of
-/// YAML cannot hold.
-fn to_yaml(document: &Value) -> String {
-    let text = serde_saphyr::to_string(document).unwrap_or_default();
-    let read = yaml::read(&text).ok().flatten().filter(|it| it.problems.is_empty() && it.ambiguous_keys.is_empty());
-    if read.is_some_and(|it| it.root.to_json() == *document) { text } else { format!("{document:#}\n") }
 }
 
 #[cfg(test)]
@@ -343,7 +335,7 @@ mod tests {
         #[test]
         fn every_text_comes_back(inline in any::<String>(), salt in "[!-~]{1,20}") {
             let document = json!({"spec": {"profile": {"inline": inline, "promptSalt": salt}}});
-            let text = to_yaml(&document);
+            let text = yaml::write(&document);
             let read = yaml::read(&text).map_err(|it| TestCaseError::fail(it.to_string()))?.unwrap();
             prop_assert_eq!(read.root.to_json(), document);
         }

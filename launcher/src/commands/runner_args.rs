@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::{Args, ValueEnum};
-use crds::benchmark_run::{GROUP, KIND, SimulatorPreset, VERSION};
+use crds::{
+    benchmark_run::{GROUP, KIND, SimulatorPreset, VERSION},
+    yaml,
+};
 use files::user_file;
 use launcher::{
     console,
@@ -177,8 +180,8 @@ pub(super) struct Ended {
 impl RunArgs {
     /// Runs a BenchmarkRun, or prints it. `harness` and `profile` are those of its spec.
     pub(super) fn run(&self, name: &str, target: Value, harness: &str, profile: &Value) -> anyhow::Result<Ended> {
-        let profile = serde_saphyr::to_string(profile)?;
-        let document = serde_saphyr::to_string(&json!({
+        let profile = yaml::write(profile);
+        let document = yaml::write(&json!({
             "apiVersion": format!("{GROUP}/{VERSION}"),
             "kind": KIND,
             "metadata": {"name": name},
@@ -188,7 +191,7 @@ impl RunArgs {
                 "profile": {"inline": profile},
                 "execution": {"deadlines": {"runSeconds": RUN_SECONDS}},
             },
-        }))?;
+        }));
         if self.dry_run {
             input::from_source(&RunSource::Document(document.clone()), &LocalOptions::default())?;
             console::print(document)?;

@@ -272,7 +272,7 @@ proptest! {
     ) {
         let mut profile = yaml::read(&LONG.replace("long-input", scenario)).unwrap();
         overrides::apply(&mut profile, &BTreeMap::from([(path.to_owned(), value)]), &super::KEYS, &Findings::default());
-        if let Ok((workload, _)) = parse_text(Harness::Fmperf, Target::default(), &yaml::write(&profile).unwrap()) {
+        if let Ok((workload, _)) = parse_text(Harness::Fmperf, Target::default(), &yaml::write(&profile)) {
             hostile::check_round_trip(&workload);
         }
     }

@@ -233,7 +233,7 @@ proptest! {
     ) {
         let mut profile = yaml::read(PROFILE).unwrap();
         overrides::apply(&mut profile, &BTreeMap::from([(path.to_owned(), value)]), &super::KEYS, &Findings::default());
-        if let Ok((workload, _)) = parse_text(Harness::PriorityMix, Target::default(), &yaml::write(&profile).unwrap()) {
+        if let Ok((workload, _)) = parse_text(Harness::PriorityMix, Target::default(), &yaml::write(&profile)) {
             hostile::check_round_trip(&workload);
         }
     }

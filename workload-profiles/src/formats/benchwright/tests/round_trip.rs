@@ -68,7 +68,7 @@ proptest! {
         let mut value_of = yaml::read(&profile("")).unwrap();
         let findings = Findings::default();
         overrides::apply(&mut value_of, &BTreeMap::from([(path.to_owned(), value)]), &[], &findings);
-        if let Ok((workload, _)) = parse_text(Harness::Benchwright, Target::default(), &yaml::write(&value_of).unwrap()) {
+        if let Ok((workload, _)) = parse_text(Harness::Benchwright, Target::default(), &yaml::write(&value_of)) {
             check_round_trip(&workload);
         }
     }

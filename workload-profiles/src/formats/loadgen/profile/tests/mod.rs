@@ -340,7 +340,7 @@ proptest! {
         let mut value_of = yaml::read(&profile(keys)).unwrap();
         let findings = Findings::default();
         crate::overrides::apply(&mut value_of, &BTreeMap::from([(path.to_owned(), value)]), &[], &findings);
-        let text = yaml::write(&value_of).unwrap();
+        let text = yaml::write(&value_of);
         if let Ok((workload, _)) = parse_text(Harness::Loadgen, Target::default(), &text) {
             prop_assert!(!workload.stages.is_empty() && workload.stages.len() <= 1_001);
         }
