@@ -43,6 +43,11 @@ pub enum InputError {
     /// The report of the earlier run that objectives are compared with.
     #[error("cannot read the baseline {path}: {cause}", path = path.display())]
     BaselineFile { path: PathBuf, cause: io::Error },
+    #[error(
+        "the baseline {path} was changed after its run: its SHA-256 is not the one in the status of that run; name another run in spec.slo.baseline, or repeat that one",
+        path = path.display()
+    )]
+    BaselineChanged { path: PathBuf },
     #[error("the baseline {path} {cause}", path = path.display())]
     Baseline { path: PathBuf, cause: BaselineError },
     #[error(

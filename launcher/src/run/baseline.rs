@@ -2,12 +2,17 @@
 
 use std::path::Path;
 
-use crds::resolve::{ResolvedBaseline, ResolvedRun};
+use crds::{
+    hex,
+    resolve::{ResolvedBaseline, ResolvedRun},
+};
 use files::user_file;
 use report::{
     REPORT_FILE_NAME,
     baseline::{BaselineReport, MAX_BASELINE_BYTES},
 };
+
+use sha2::{Digest as _, Sha256};
 
 use crate::input::InputError;
 
@@ -15,7 +20,7 @@ use crate::input::InputError;
 /// afterwards. `None`: nothing is compared.
 ///
 /// # Errors
-/// There is no such file, it is no report of a valid run, or there is nothing to compare.
+/// There is no such file, it is not the one that the earlier run wrote, it is no report of a valid run, or there is nothing to compare.
 pub(super) fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option<BaselineReport>, InputError> {
     let slo = match (&mut run.slo, given) {
         (Some(slo), _) => slo,
@@ -40,6 +45,13 @@ pub(super) fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option
         Ok(text) => text,
         Err(cause) => return Err(InputError::BaselineFile { path, cause }),
     };
+    // Others may write to the claim of the results.
+    if let Some(recorded) = &baseline.sha256
+        && given.is_none()
+        && *recorded != hex(&Sha256::digest(text.as_bytes()))
+    {
+        return Err(InputError::BaselineChanged { path });
+    }
     let report = BaselineReport::parse(&text).map_err(|cause| InputError::Baseline { path: path.clone(), cause })?;
     baseline.report = Some(path);
     Ok(Some(report))

@@ -1,6 +1,6 @@
 //! [I/O] The launcher's input: the resolved run and the rendered profile.
 
-use std::{path::PathBuf, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use crds::{
     BenchmarkRun, EffectiveSpec, Reason, ResolvedRun, ServerStatus, Settings, any_value,
@@ -13,7 +13,7 @@ use kube::{Api, Client, ResourceExt as _, api::ListParams};
 use workload_profiles::{ProfileError, Workload};
 
 use super::{
-    baseline,
+    baseline::{self, Earlier},
     kept::Kept,
     reader::{Reader, Request},
     target::gateway::{self, Asked},
@@ -249,16 +249,17 @@ async fn resolve_run(
         server.pods = run.status.as_ref().and_then(|it| it.server.as_ref()).map(ServerStatus::pod_times);
     }
     if let Some(baseline) = resolved.slo.as_mut().and_then(|it| it.baseline.as_mut()) {
-        baseline.report = match kept.baseline_report() {
-            Some(report) => Some(report),
-            None => Some(find_baseline(runs, run, reader).await?),
+        let Earlier { report, sha256 } = match kept.baseline() {
+            Some(earlier) => earlier,
+            None => find_baseline(runs, run, reader).await?,
         };
+        (baseline.report, baseline.sha256) = (Some(report), sha256);
     }
     Ok((resolved, missing))
 }
 
 /// The report of the earlier run that `spec.slo.baseline` names.
-async fn find_baseline(runs: &Api<BenchmarkRun>, run: &BenchmarkRun, reader: &mut Reader) -> Result<PathBuf, Failure> {
+async fn find_baseline(runs: &Api<BenchmarkRun>, run: &BenchmarkRun, reader: &mut Reader) -> Result<Earlier, Failure> {
     let name = run.spec.slo.baseline.as_ref().map(|it| it.run_ref.clone()).unwrap_or_default();
     let found = reader.read(What::Input, Request::get("benchmarkruns", &name), baseline::find(runs, run)).await?;
     found.ok_or(Failure::Unread)?.map_err(|message| input_error(Reason::InvalidSpec, message))

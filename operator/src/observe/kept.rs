@@ -1,11 +1,10 @@
 //! What ConfigMaps of this run keep of the launcher's input. All attempts of a run measure the same workload, also if somebody
 //! edits the ConfigMap of the profile between two of them.
 
-use std::path::PathBuf;
-
 use crds::ResolvedRun;
 use k8s_openapi::api::core::v1::ConfigMap;
 
+use super::baseline::Earlier;
 use crate::plan::config_map;
 
 /// ConfigMaps that this run owns and whose UIDs the operator noted in the status when it created them. Anybody who may create
@@ -29,8 +28,12 @@ impl Kept {
     }
 
     /// The report that `spec.slo.baseline` was found to mean.
-    pub(super) fn baseline_report(&self) -> Option<PathBuf> {
-        self.each().find_map(|it| resolved(it)?.slo?.baseline?.report)
+    pub(super) fn baseline(&self) -> Option<Earlier> {
+        let of = |it| {
+            let baseline = resolved(it)?.slo?.baseline?;
+            Some(Earlier { report: baseline.report?, sha256: baseline.sha256 })
+        };
+        self.each().find_map(of)
     }
 
     fn each(&self) -> impl Iterator<Item = &ConfigMap> {

@@ -84,6 +84,10 @@ pub struct ResolvedBaseline {
     /// command line by `--baseline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<PathBuf>,
+    /// The SHA-256 of that file in hex, as the status of that run has it; `None`: the status has none, or a command line named the file.
+    /// Others may write to the claim of the results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// By how many percent of the earlier value a figure may be worse.
     pub max_regression_percent: u32,
 }
@@ -92,7 +96,11 @@ pub struct ResolvedBaseline {
 impl Default for ResolvedBaseline {
     fn default() -> Self {
         let written = written::Baseline::default();
-        ResolvedBaseline { report: None, max_regression_percent: effective::max_regression_percent(&written) }
+        ResolvedBaseline {
+            report: None,
+            sha256: None,
+            max_regression_percent: effective::max_regression_percent(&written),
+        }
     }
 }
 
@@ -308,7 +316,7 @@ fn baseline(
             errors.add(PATH, message);
         }
     }
-    ResolvedBaseline { report: None, max_regression_percent }
+    ResolvedBaseline { report: None, sha256: None, max_regression_percent }
 }
 
 #[cfg(test)]

@@ -192,7 +192,7 @@ fn a_baseline_needs_objectives_and_in_a_cluster_a_run_and_its_claim() {
     let slo = json!({"objectives": objectives, "baseline": {"runRef": "before"}});
     let spec = |storage: Value, slo: &Value| json!({"target": {"simulator": {}}, "storage": storage, "slo": slo});
     let baseline = resolved("bench", spec(json!({}), &slo)).unwrap().unwrap().baseline.unwrap();
-    assert_eq!(baseline, ResolvedBaseline { report: None, max_regression_percent: 5 });
+    assert_eq!(baseline, ResolvedBaseline { report: None, sha256: None, max_regression_percent: 5 });
     let told =
         |namespace: &str, storage: Value, slo: &Value| resolved(namespace, spec(storage, slo)).unwrap_err().join("\n");
     assert!(told("bench", json!({"none": {}}), &slo).starts_with("spec.slo.baseline: needs the results"));

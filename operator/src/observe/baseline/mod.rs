@@ -10,12 +10,23 @@ use crds::{
 };
 use kube::{Api, ResourceExt as _};
 
-/// Reads the run that `spec.slo.baseline` names, and returns the path of its `report.json` in the pod of this run. The inner error
-/// says what is wrong with the field.
+/// The name of the report in a results folder.
+const REPORT: &str = "report.json";
+
+/// The report of an earlier run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Earlier {
+    /// Its path in the pod of this run.
+    pub(super) report: PathBuf,
+    /// The SHA-256 of its content in hex; `None`: the status of the earlier run has none.
+    pub(super) sha256: Option<String>,
+}
+
+/// Reads the run that `spec.slo.baseline` names, and returns its `report.json`. The inner error says what is wrong with the field.
 ///
 /// # Errors
 /// The API server's.
-pub(super) async fn find(runs: &Api<BenchmarkRun>, run: &BenchmarkRun) -> Result<Result<PathBuf, String>, kube::Error> {
+pub(super) async fn find(runs: &Api<BenchmarkRun>, run: &BenchmarkRun) -> Result<Result<Earlier, String>, kube::Error> {
     let name = run.spec.slo.baseline.as_ref().map(|it| it.run_ref.clone()).unwrap_or_default();
     let found = match runs.get_opt(&name).await {
         Ok(found) => found,
@@ -27,8 +38,8 @@ pub(super) async fn find(runs: &Api<BenchmarkRun>, run: &BenchmarkRun) -> Result
     Ok(report(run, &name, found.as_ref()))
 }
 
-/// The path of the report of an earlier run.
-fn report(run: &BenchmarkRun, name: &str, found: Option<&BenchmarkRun>) -> Result<PathBuf, String> {
+/// The report of an earlier run.
+fn report(run: &BenchmarkRun, name: &str, found: Option<&BenchmarkRun>) -> Result<Earlier, String> {
     let problem = |what: &str| told(name, what);
     let earlier = found.ok_or_else(|| problem("and this namespace has no such BenchmarkRun; create that run first"))?;
     if run.name_any() == name {
@@ -53,7 +64,11 @@ fn report(run: &BenchmarkRun, name: &str, found: Option<&BenchmarkRun>) -> Resul
     let own = claim(&run.spec.storage).map(|it| it.claim_name).unwrap_or_default();
     let its = status.effective_spec.as_ref().and_then(|it| it.storage.pvc.as_ref());
     match its.map(|it| it.claim_name.as_str()) {
-        Some(its) if its == own => Ok(Path::new(mounts::RESULTS).join(folder).join("report.json")),
+        Some(its) if its == own => {
+            let recorded = status.artifacts.iter().find(|it| it.name == REPORT).map(|it| it.sha256.clone());
+            let report = Path::new(mounts::RESULTS).join(folder).join(REPORT);
+            Ok(Earlier { report, sha256: recorded.filter(|it| !it.is_empty()) })
+        }
         its => {
             let its = its.unwrap_or_default();
             Err(problem(&format!(

@@ -40,7 +40,10 @@ fn later(claim: &str) -> BenchmarkRun {
 #[test]
 fn the_report_lies_in_the_folder_of_the_job_and_not_where_a_launcher_said() {
     let found = report(&later("workload-pvc"), "before", Some(&earlier(|_| {})));
-    assert_eq!(found, Ok("/results/before-2db482-a2/report.json".into()));
+    assert_eq!(found, Ok(Earlier { report: "/results/before-2db482-a2/report.json".into(), sha256: None }));
+    let recorded = earlier(|it| it["artifacts"][0]["sha256"] = "ab12".into());
+    let found = report(&later("workload-pvc"), "before", Some(&recorded)).unwrap();
+    assert_eq!(found.sha256.as_deref(), Some("ab12"));
 }
 
 #[test]
@@ -51,7 +54,7 @@ fn a_result_of_an_earlier_attempt_lies_in_the_folder_of_that_attempt() {
         it["artifacts"][0]["uri"] = json!("pvc://workload-pvc/before-2db482-a1/report.json");
     });
     let found = report(&later("workload-pvc"), "before", Some(&run));
-    assert_eq!(found, Ok("/results/before-2db482-a1/report.json".into()));
+    assert_eq!(found.map(|it| it.report), Ok("/results/before-2db482-a1/report.json".into()));
 }
 
 #[test]
@@ -59,7 +62,7 @@ fn a_run_that_collected_has_the_folder_that_it_named() {
     let mut run = earlier(|_| {});
     run.spec.execution.collect = Some(crds::benchmark_run::Collect { folder: "first-0a1b2c-a1".into() });
     let found = report(&later("workload-pvc"), "before", Some(&run));
-    assert_eq!(found, Ok("/results/first-0a1b2c-a1/report.json".into()));
+    assert_eq!(found.map(|it| it.report), Ok("/results/first-0a1b2c-a1/report.json".into()));
 }
 
 #[test]
