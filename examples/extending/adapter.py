@@ -3,7 +3,7 @@
 
 usage: adapter.py PORT URL
 
-Change foreign_request and text_of for your server. As they are, they fit the /generate_stream of Text Generation Inference.
+Change foreign_request, text_of and is_last for your server. As they are, they fit the /generate_stream of Text Generation Inference.
 The adapter runs on the machine of the launcher. Its own time is in every latency: measure it with a server that answers at once.
 """
 
@@ -27,6 +27,15 @@ def text_of(event):
     return event.get("token", {}).get("text")
 
 
+def is_last(event):
+    """Whether an event is the last one of an answer."""
+    return event.get("generated_text") is not None
+
+
+class BrokenAnswer(Exception):
+    """The server did not complete its answer."""
+
+
 class Adapter(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     # Without this, the kernel holds a token back until the one before it is acknowledged.
@@ -45,32 +54,51 @@ class Adapter(http.server.BaseHTTPRequestHandler):
                 self.relay(answer, completion)
         except urllib.error.HTTPError as error:
             self.answer(error.code, {"error": {"message": f"the server answered {error.code}"}})
+        except BrokenAnswer as error:
+            self.answer(502, {"error": {"message": f"the server broke off: {error}"}})
         except urllib.error.URLError as error:
             self.answer(502, {"error": {"message": f"the server cannot be reached: {error.reason}"}})
 
     def relay(self, answer, completion):
-        """Sends each token on as it comes, or all of them at the end."""
-        texts = (text for line in answer if line.startswith(b"data:") and (text := text_of(json.loads(line[5:]))) is not None)
+        """Sends each token on as it comes, or all of them at the end. An answer that breaks off stays without its end."""
         if not completion.get("stream"):
-            texts = list(texts)
+            texts = list(self.texts(answer))
             return self.answer(200, {"choices": [self.choice("".join(texts), "stop")], "usage": self.usage(len(texts))})
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         count = 0
-        for count, text in enumerate(texts, 1):
-            self.event(json.dumps({"choices": [self.choice(text, None)]}))
+        try:
+            for count, text in enumerate(self.texts(answer), 1):
+                self.event(json.dumps({"choices": [self.choice(text, None)]}))
+        except BrokenAnswer:
+            self.close_connection = True
+            return
         self.event(json.dumps({"choices": [self.choice("", "stop")]}))
         self.event(json.dumps({"choices": [], "usage": self.usage(count)}))
         self.event("[DONE]")
         self.wfile.write(b"0\r\n\r\n")
 
+    def texts(self, answer):
+        """The text of each token. Fails if the server reports an error, or ends without its last event."""
+        complete = False
+        for line in answer:
+            if line.startswith(b"data:"):
+                event = json.loads(line[5:])
+                if "error" in event:
+                    raise BrokenAnswer(event["error"])
+                complete = complete or is_last(event)
+                if (text := text_of(event)) is not None:
+                    yield text
+        if not complete:
+            raise BrokenAnswer("the answer ended early")
+
     def choice(self, text, finish):
         return {"index": 0, "text": text, "finish_reason": finish}
 
     def usage(self, tokens):
-        # The server does not count the tokens of the prompt: the report then has those that the profile asks for.
+        # The server does not count the tokens of the prompt: the report then has no inputTokens.
         return {"completion_tokens": tokens}
 
     def event(self, data):

@@ -73,7 +73,7 @@ pub struct Server {
     #[cfg_attr(feature = "kube", schemars(length(max = 32), extend("items" = bounded_text(MAX_SERVER_TEXT))))]
     pub command: Vec<String>,
 
-    /// A script of bash that runs before the engine where the engine runs: in the container of each replica, in a cluster. The variables that it
+    /// Bash script that runs before the engine, on the same machine; in a cluster, in the container of each replica. The variables that it
     /// exports reach the engine. The server fails where one of its commands fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = MAX_SERVER_SCRIPT)))]

@@ -143,9 +143,10 @@ impl StageAnalysis {
 }
 
 impl StageAnalysis {
-    /// Whether the server did not serve the load as fast as it came: TTFT and latency then grow with the length of the stage.
-    pub fn is_overloaded(&self) -> bool {
-        self.backlog.is_some()
+    /// Whether the server did not serve the load as fast as it came: TTFT and latency then grow with the length of the stage. `None` for a
+    /// load that is not open.
+    pub fn is_overloaded(&self) -> Option<bool> {
+        matches!(self.stage.load, Load::Open { .. } | Load::Trace { .. }).then_some(self.backlog.is_some())
     }
 }
 

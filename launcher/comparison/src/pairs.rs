@@ -30,12 +30,13 @@ enum Overload {
 }
 
 impl Overload {
-    fn of(base: &StageDocument, other: &StageDocument) -> Overload {
-        match (base.overloaded, other.overloaded) {
-            (false, false) => Overload::Neither,
-            (true, false) => Overload::Base,
-            (false, true) => Overload::Other,
-            (true, true) => Overload::Both,
+    /// Of a series, each run counts. Where one of both is unknown, neither is overloaded.
+    fn of([base, other]: [&Reader<'_>; 2]) -> Overload {
+        match (base.overloaded(), other.overloaded()) {
+            (Some(true), Some(false)) => Overload::Base,
+            (Some(false), Some(true)) => Overload::Other,
+            (Some(true), Some(true)) => Overload::Both,
+            _ => Overload::Neither,
         }
     }
 
@@ -43,16 +44,20 @@ impl Overload {
     /// state, so that it decides nothing here. `None`: the interval decides.
     fn verdict(self, [base, other]: [f64; 2], name: &str) -> Option<(Verdict, String)> {
         let grows = "so that this latency grows with the length of the stage";
+        let is_small = (other - base).abs() < SMALLEST_PERCENT / 100.0 * base.abs().max(other.abs());
         let (verdict, overloaded, steady) = match self {
+            Overload::Base | Overload::Other if is_small => return None,
             Overload::Base if base > other => (Verdict::Better, "A", name),
             Overload::Other if other > base => (Verdict::Worse, name, "A"),
             Overload::Both => {
-                let why = format!("neither run kept up with its load, {grows}; compare at a load that both bear");
+                let why = format!(
+                    "neither run kept up with its load, {grows}; compare at a load that both servers keep up with"
+                );
                 return Some((Verdict::CannotBeDecided, why));
             }
             Overload::Neither | Overload::Base | Overload::Other => return None,
         };
-        Some((verdict, format!("{overloaded} did not keep up with the load and {steady} did, {grows}")))
+        Some((verdict, format!("{overloaded} did not keep up with its load and {steady} did, {grows}")))
     }
 }
 
@@ -86,12 +91,13 @@ pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument 
     let runs = [one, two].into_iter().filter_map(Run::runs).min();
     // Bonferroni over families. The figures of one family depend on each other, so that each of them adds little error.
     let error = FAMILY_ERROR / families.max(1) as f64;
-    let stages = matched.pairs.iter().zip(besides).map(|((one, two), figures)| {
-        let figures: Vec<FigureDocument> =
-            figures.into_iter().map(|it| decided(it, error, Overload::of(one, two), name)).collect();
-        let seconds = one.figures.duration_ms.min(two.figures.duration_ms) / 1e3;
+    let stages = matched.pairs.iter().zip(besides).map(|((of_one, of_two), figures)| {
+        let overload = Overload::of([&Reader::new(one, of_one), &Reader::new(two, of_two)]);
+        let figures: Vec<FigureDocument> = figures.into_iter().map(|it| decided(it, error, overload, name)).collect();
+        let seconds = of_one.figures.duration_ms.min(of_two.figures.duration_ms) / 1e3;
         let (answer, sentence) = answer::of_stage(name, &figures, Size { seconds, runs });
-        StagePairDocument { base: one.name.clone(), other: two.name.clone(), answer, sentence, seconds, runs, figures }
+        let (base, other) = (of_one.name.clone(), of_two.name.clone());
+        StagePairDocument { base, other, answer, sentence, seconds, runs, figures }
     });
     let stages: Vec<StagePairDocument> = stages.collect();
     let (answer, sentence) = answer::of_pair(name, &stages);
@@ -110,6 +116,12 @@ impl<'a> Reader<'a> {
         };
         let own = Source { stage, hardware: run.report.hardware.as_ref() };
         Reader(std::iter::once(own).chain(run.more.iter().filter_map(source)).collect())
+    }
+
+    /// Whether the server did not keep up in any of the runs; `None`: that is not known of each.
+    fn overloaded(&self) -> Option<bool> {
+        let all: Vec<Option<bool>> = self.0.iter().map(|it| it.stage.overloaded).collect();
+        if all.contains(&Some(true)) { Some(true) } else { (!all.contains(&None)).then_some(false) }
     }
 
     fn read(&self, figure: Figure) -> Option<Reading> {

@@ -42,6 +42,8 @@ const LOOK_AT_PROCESSES_EVERY: Duration = Duration::from_secs(5);
 /// The most processes whose end is waited for, a thread each, and the stack of such a thread, in bytes.
 const MOST_WATCHED: usize = 256;
 const WATCH_STACK: usize = 64 << 10;
+/// The most killed processes that are told.
+const MOST_KILLED: usize = 16;
 /// How long a port may stay in use after the processes have ended.
 const PORT_ENDS: Duration = Duration::from_secs(2);
 
@@ -159,10 +161,10 @@ struct Running {
     shared_memory: shared_memory::Before,
     /// Files of shared memory that its processes had while it ran.
     used_memory: BTreeSet<PathBuf>,
-    /// The processes below the replicas whose end is waited for.
-    watched: BTreeSet<Process>,
-    /// Those of them that a signal has killed, a sentence each. The exit status of a replica does not show it.
-    killed: Arc<Mutex<Vec<String>>>,
+    /// The processes below the replicas whose end is waited for: number and begin.
+    watched: BTreeSet<(i32, u64)>,
+    /// One sentence per watched process that a signal killed, with its group. The exit status of a replica does not show it.
+    killed: Arc<Mutex<Vec<(i32, String)>>>,
 }
 
 /// A replica that cannot be started, and those that were started before it.
@@ -245,14 +247,18 @@ impl Running {
         let keeper = i32::try_from(std::process::id()).ok();
         let members = processes::members(&self.order.name, &groups, keeper);
         self.used_memory.extend(shared_memory::used_by(&members));
-        self.watched.retain(|it| members.contains(it));
+        let key = |it: &Process| (it.pid, it.began);
+        let present: BTreeSet<_> = members.iter().map(key).collect();
+        self.watched.retain(|it| present.contains(it));
         for process in members.into_iter().filter(|it| !groups.contains(&it.pid)) {
-            if self.watched.len() < MOST_WATCHED && self.watched.insert(process.clone()) {
+            if self.watched.len() < MOST_WATCHED && self.watched.insert(key(&process)) {
                 let killed = Arc::clone(&self.killed);
                 let body = move || {
-                    if let Some(signal) = process.killing_signal() {
-                        let said = format!("process {} was killed by signal {signal}", process.shown());
-                        killed.lock().unwrap_or_else(PoisonError::into_inner).push(said);
+                    let Some(signal) = process.killing_signal() else { return };
+                    let said = format!("process {} was killed by signal {signal}", process.shown());
+                    let mut killed = killed.lock().unwrap_or_else(PoisonError::into_inner);
+                    if killed.len() < MOST_KILLED {
+                        killed.push((process.group, said));
                     }
                 };
                 // Without a thread the end of this process is not told.
@@ -292,12 +298,16 @@ impl Running {
     async fn tell_exits(&mut self) {
         self.reap();
         let memory = OutOfMemory::read();
+        let groups: Vec<i32> = self.replicas.iter().map(|it| it.pid).collect();
         for (index, replica) in self.replicas.iter_mut().enumerate() {
             let Some((exit, at)) = replica.exit.filter(|_| !replica.told) else { continue };
             replica.told = true;
             replica.wait_for_log().await;
             let killed = self.killed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let last_words = killed.into_iter().chain(replica.log().last_words()).collect();
+            // A process may have left its group: then it may be any replica's.
+            let own = |group: i32| group == replica.pid || !groups.contains(&group);
+            let killed = killed.into_iter().filter(|(group, _)| own(*group)).map(|(_, said)| said);
+            let last_words = killed.chain(replica.log().last_words()).collect();
             let exited = Exited {
                 replica: index,
                 pid: replica.pid,

@@ -31,8 +31,8 @@ impl Process {
         parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// Waits for the end of this process. Returns the signal that killed it; `None`: none did, its parent had asked for its end before this
-    /// look, or the kernel has no such wait.
+    /// Waits for the end of this process. Returns the signal that killed it; `None`: none did, its parent had already
+    /// reaped it, or the kernel has no such wait.
     pub(crate) fn killing_signal(&self) -> Option<i32> {
         let end = process::pidfd_open(Pid::from_raw(self.pid)?, PidfdFlags::empty()).ok()?;
         if !self.is_there() {

@@ -160,7 +160,7 @@ pub(crate) fn fills_start(rows: &Part<'_>, lengths: &Column<'_>) -> Result<bool,
         if (at_end, at_start) == (Filling::Differs, Filling::Differs) {
             let remedy = "add masked_tokens.npy, or fill up each row at one end with one id";
             return Err(Problem::new(format!(
-                "has a row {row} with other ids than a filling beyond its length; {remedy}"
+                "has a row {row} that is padded with different ids at both ends; {remedy}"
             )));
         }
     }

@@ -82,7 +82,15 @@ impl TargetArgs {
         let mut target = match (&self.url, self.simulator) {
             (Some(url), _) => json!({"url": url}),
             (None, Some(preset)) => json!({"simulator": {"preset": SimulatorPreset::from(preset)}}),
-            (None, None) => return Ok(json!({"server": self.server(model)?})),
+            (None, None) => {
+                let server = self.server(model)?;
+                // An engine of the user's own has its model in its arguments, and requests name it.
+                let named = model.filter(|_| server["engine"] == "Custom");
+                return Ok(match named {
+                    Some(model) => json!({"server": server, "model": model}),
+                    None => json!({"server": server}),
+                });
+            }
         };
         if let Some(model) = model {
             target["model"] = model.into();
@@ -100,9 +108,13 @@ impl TargetArgs {
         Ok(target)
     }
 
-    /// The most tokens of prompt and answer together, as the user limits them.
+    /// The most tokens of prompt and answer together, as the flag or the file of the server limits them.
     pub(super) fn max_model_len(&self) -> Option<u32> {
-        self.max_model_len
+        let of_file = || {
+            let server = server_file(self.server_config.as_deref()?).ok()?;
+            server.get("maxModelLen")?.as_u64().and_then(|it| u32::try_from(it).ok())
+        };
+        self.max_model_len.or_else(of_file)
     }
 
     /// `spec.target.server`: a vLLM, unless the file names another engine. What is not given is left to it.
@@ -113,6 +125,7 @@ impl TargetArgs {
             server["engine"] = "VLLM".into();
         }
         let needs_model = !has(&server, "model") && !has(&server, "modelClaim") && server["engine"] == "VLLM";
+        let model = model.filter(|_| server["engine"] != "Custom");
         if let Some(model) = model.or(needs_model.then_some(ALIAS.1)) {
             server["model"] = model.into();
         }

@@ -147,6 +147,10 @@ fn a_file_describes_the_server_that_is_started() {
     run(&folder, "mlperf --server-config server.yaml --scenario Offline --total-sample-count 20");
     let command = folder.report()["managedServer"]["replicas"][0]["command"].to_string();
     assert!(command.contains("instant") && command.contains("4096"), "{command}");
+    folder.write("small.yaml", "engine: Simulator\nargs: [--preset, instant]\nmaxModelLen: 1024\n");
+    let printed = run(&folder, "mlperf --server-config small.yaml --dry-run");
+    let printed = String::from_utf8_lossy(&printed.get_output().stdout).into_owned();
+    assert!(printed.contains("max: 896"), "{printed}");
     folder.write("server.yaml", "- engine\n");
     folder.write("other.yaml", "engine: Simulator\nmodels: a\n");
     for (line, expected) in [

@@ -325,10 +325,11 @@ fn check_texts(server: &Server, errors: &mut Errors) {
 fn check_script(script: &str, errors: &mut Errors) {
     let field = format!("{FIELD}.preprocess");
     let count = script.chars().count();
-    // `NAME=` at the beginning of a word sets a variable.
-    let secret = script.split(|it: char| !it.is_ascii_alphanumeric() && !"_=".contains(it)).find_map(|word| {
-        let (name, _) = word.split_once('=')?;
-        options::is_secret_variable(name).then_some(name)
+    // `NAME=` at the beginning of a word sets a variable. A value that begins with `$` comes from elsewhere.
+    let secret = script.split(|it: char| it.is_whitespace() || ";&|(".contains(it)).find_map(|word| {
+        let (name, value) = word.split_once('=')?;
+        let is_plain = !value.trim_start_matches(['"', '\'']).starts_with('$') && !value.is_empty();
+        (is_plain && options::is_secret_variable(name)).then_some(name)
     });
     if script.trim().is_empty() {
         errors.add(&field, "is empty; write a script, or take it out");

@@ -51,6 +51,10 @@ fn a_script_runs_before_the_engine_and_becomes_it() {
     for (server, expected) in refused {
         assert_refused(Place::Cluster, server, &[expected]);
     }
+    for script in ["sort --key=2 f", "export HF_TOKEN=$(cat /run/secrets/hf)", "HF_TOKEN=\"$OTHER\" true"] {
+        let server = format!("{{engine: VLLM, model: m, preprocess: '{script}'}}");
+        assert!(check(Place::Laptop, &server).is_ok(), "{script}");
+    }
     let long = format!("{{engine: Simulator, preprocess: {}}}", "x".repeat(5_000));
     assert_refused(Place::Laptop, &long, &["preprocess: has 5000 characters; write at most 4096"]);
 }

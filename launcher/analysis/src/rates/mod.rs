@@ -43,7 +43,7 @@ impl RateWindow {
     }
 }
 
-/// Work of requests that succeeded. A request that is only partly within a window counts in part: as if its work came evenly.
+/// Work of requests that succeeded. A request that is only partly within a window counts in part: its work is assumed to arrive evenly.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Work {
     pub(super) requests: f64,
@@ -229,13 +229,24 @@ fn scales(records: &Records, series: &[TimeSeries], windows: &[Option<RateWindow
             continue;
         };
         let first = record.first_token.unwrap_or(last);
-        even[stage] += f64::from(record.osl()) * bins.part(first, last);
+        even[stage] += f64::from(record.osl()) * arrived(*bins, record.content_events, first, last);
     }
     let scale = |(exact, even): (Option<(RateWindow, u64)>, f64)| match exact {
         Some((_, tokens)) if tokens > 0 && even > 0.0 => tokens as f64 / even,
         _ => 1.0,
     };
     exact.into_iter().zip(even).map(scale).collect()
+}
+
+/// The part of an answer that comes within a window if its events come evenly. The tokens of few events come in as many steps.
+fn arrived(window: RateWindow, events: u32, first: Duration, last: Duration) -> f64 {
+    const FEW: u32 = 64;
+    if !(2..=FEW).contains(&events) {
+        return window.part(first, last);
+    }
+    let at = |event: u32| first + (last.saturating_sub(first)) * event / (events - 1);
+    let within = (0..events).filter(|it| (window.from..window.to).contains(&at(*it))).count();
+    within as f64 / f64::from(events)
 }
 
 /// The bins that lie within a window, and their output tokens; `None` if they are less than half of it.

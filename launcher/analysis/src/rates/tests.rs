@@ -251,3 +251,23 @@ fn a_drain_that_is_faster_than_the_load_adds_nothing() {
     assert!(error(plateau.rate(plateau.work.output_tokens), 1_000.0) <= 0.01);
     assert!(error(plateau.rate(plateau.work.requests), 10.0) <= 0.01);
 }
+
+#[test]
+fn answers_of_few_events_have_the_rate_of_their_slots() {
+    // Eight slots with answers of one second, whose two events come after 500 and 1,000 ms.
+    for concurrency in [1_u64, 8] {
+        let load = Load::closed(concurrency as u32, 15 * concurrency);
+        let record = |number: u64| {
+            let sent = ms(1_000) * (number / concurrency) as u32 + ms(37) * (number % concurrency) as u32;
+            let (first, last) = (sent + ms(500), sent + ms(1_000));
+            RequestRecord {
+                last_token: Some(last),
+                ended: last,
+                content_events: 2,
+                ..answer(number, sent, first - sent, 2)
+            }
+        };
+        let found = rates(load, (0..15 * concurrency).map(record)).unwrap();
+        assert!(error(found.requests, concurrency as f64) <= 0.01, "{concurrency}: {}", found.requests);
+    }
+}

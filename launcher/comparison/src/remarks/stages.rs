@@ -60,10 +60,16 @@ fn length(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
 
 /// The latencies of an overload have no one value.
 fn overload(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
-    let text = |it: &StageDocument| if it.overloaded { "did not keep up" } else { "kept up" };
-    let meaning = "TTFT and latency of a server that does not keep up grow with the length of the stage; compare at a load that both bear, or by \
-                   their rates";
-    (base.overloaded || other.overloaded)
+    let text = |it: &StageDocument| match it.overloaded {
+        Some(true) => "did not keep up",
+        Some(false) => "kept up",
+        None => "unknown",
+    };
+    let meaning = "TTFT and latency of a server that does not keep up grow with the length of the stage; compare at a load that both servers \
+                   keep up with, or by their rates";
+    [base, other]
+        .iter()
+        .any(|it| it.overloaded == Some(true))
         .then(|| Remark::new(Severity::Note, "overload", text(base), text(other), meaning))
 }
 

@@ -90,15 +90,16 @@ pub(super) fn text(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result<
     Ok(())
 }
 
-/// Skips line ends, and returns their number. A small compressed file may hold billions of them.
+/// Skips empty lines, and returns their number. A small compressed file may hold billions of them.
 fn skip_empty(bytes: &mut impl BufRead) -> io::Result<u64> {
     let mut skipped = 0;
     loop {
         let part = bytes.fill_buf()?;
-        let ends = part.iter().take_while(|it| **it == b'\n').count();
+        // A carriage return before a text belongs to the blank that is cut off from it.
+        let ends = part.iter().take_while(|it| matches!(it, b'\n' | b'\r')).count();
         let goes_on = ends > 0 && ends == part.len();
+        skipped += part[..ends].iter().filter(|it| **it == b'\n').count() as u64;
         bytes.consume(ends);
-        skipped += ends as u64;
         if !goes_on {
             return Ok(skipped);
         }

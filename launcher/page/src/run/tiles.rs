@@ -65,7 +65,7 @@ fn of_one(stage: &StageDocument) -> Vec<Tile> {
 fn of_several(document: &ReportDocument, all: &[StageDocument]) -> Vec<Tile> {
     let valid: Vec<&StageDocument> = all.iter().filter(|it| it.invalid.is_empty()).collect();
     let stages = if valid.is_empty() { all.iter().collect() } else { valid };
-    let which = if stages.len() < all.len() { " of those that are valid" } else { "" };
+    let which = if stages.len() < all.len() { " among valid stages" } else { "" };
     let most = |name, of: fn(&FiguresDocument) -> Option<f64>| {
         let found = stages.iter().filter_map(|it| Some((it, of(&it.figures)?)));
         let largest = found.reduce(|one, other| if other.1 > one.1 { other } else { one });

@@ -206,9 +206,9 @@ pub struct StageDocument {
     pub invalid: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<EndedByDocument>,
-    /// The server did not serve the load as fast as it came.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub overloaded: bool,
+    /// Whether the server did not serve an open load as fast as it came; `None`: the load is not open, or an earlier release wrote the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overloaded: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_requests_per_second: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

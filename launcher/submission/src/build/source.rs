@@ -172,10 +172,13 @@ fn purpose_and_folder(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Res
     };
     // Tests of Interactive are those of Server with other limits.
     let limits = (log.whole("requested_server_ttft_latency"), log.whole("requested_server_tpot_latency"));
-    let interactive = benchmark.interactive.is_some_and(|it| {
-        let is_named = name.to_lowercase().contains("-interactive");
-        is_named || limits == (Some(it.ttft_ms * 1_000_000), Some(it.tpot_ms * 1_000_000))
-    });
+    let is_named = name.to_lowercase().contains("-interactive") && !benchmark.folder.contains("-interactive");
+    if is_named && benchmark.interactive.is_none() {
+        return Err(format!("{name} has no Interactive in this round"));
+    }
+    let interactive = benchmark
+        .interactive
+        .is_some_and(|it| is_named || limits == (Some(it.ttft_ms * 1_000_000), Some(it.tpot_ms * 1_000_000)));
     let scenario = log.shown("effective_scenario");
     let scenario_folder = ScenarioFolder::from_log(&scenario, interactive);
     let scenario_folder = scenario_folder.filter(|it| benchmark.takes(*it));

@@ -77,8 +77,8 @@ fn a_stage_that_the_launcher_disturbed_is_no_end_of_a_span() {
     check(
         &document,
         &[
-            "Requests/s\n20\nthe most of those that are valid: stage s1\n",
-            "p99\n50 to 70 ms\nfrom the fastest to the slowest stage of those that are valid\n",
+            "Requests/s\n20\nthe most among valid stages: stage s1\n",
+            "p99\n50 to 70 ms\nfrom the fastest to the slowest stage among valid stages\n",
         ],
     );
 }
