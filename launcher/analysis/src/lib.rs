@@ -199,14 +199,12 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let of_stage = |(index, (((stage, tally), timings), uncertainty))| {
         let delay = measured.receive_delay(Some(index));
         let result = measured.stages.get(index);
-        let of_stage = series.get(index);
+        let course = series.get(index).and_then(|it| SeriesFigures::new(it, workload.streaming));
+        let backlog = course.as_ref().and_then(|it| backlog::of_stage(stage, it));
         // The course of a run of one stage is that of the stage.
-        let beside = (probes.get(index), sessions.get(index), of_stage.filter(|_| tallies.len() > 1));
+        let beside = (probes.get(index), sessions.get(index), course.filter(|_| tallies.len() > 1), backlog);
         let plateau = plateaus.stages.get(index).and_then(Option::as_ref);
-        StageAnalysis {
-            backlog: of_stage.and_then(|it| backlog::of_stage(stage, it)),
-            ..StageAnalysis::new(stage, result, tally, (timings, plateau), uncertainty, delay, beside, workload, of_run)
-        }
+        StageAnalysis::new(stage, result, tally, (timings, plateau), uncertainty, delay, beside, workload, of_run)
     };
     let uncertainties = uncertainty::of_stages(measured.recorder, workload, &plateaus);
     let stages = workload.stages.iter().zip(tallies).zip(&timings).zip(uncertainties).enumerate();

@@ -19,7 +19,7 @@ use super::{
 };
 use engine::{
     issue::{NotMeasured, RuleEnd, StageResult},
-    recorder::{SessionTally, StageTally, TimeSeries},
+    recorder::{SessionTally, StageTally},
 };
 
 /// The stop rule that ended a stage.
@@ -59,7 +59,7 @@ pub struct StageAnalysis {
     /// The time from the first due request to the last, divided by that from the first send to the last: below 1 the load
     /// left more slowly than it was due. `None` as [`StageAnalysis::achieved_rate`].
     pub pace: Option<f64>,
-    /// The queue that grew at the server, of an open load that it did not serve as fast as it came; `None` if it kept up.
+    /// The queue that grew at the server under an open load; `None` if the server kept up.
     pub(super) backlog: Option<Backlog>,
     /// The part of the duration after the last send, of a stage whose rates are over the whole duration; `None` if they are between fill and
     /// drain, and where all requests were sent at once.
@@ -93,7 +93,12 @@ impl StageAnalysis {
         (timings, plateau): (&Timings, Option<&Plateau>),
         uncertainty: Result<Uncertainty, Absent>,
         receive_delay: Option<Distribution<Duration>>,
-        (probes, sessions, series): (Option<&StageTally>, Option<&SessionTally>, Option<&TimeSeries>),
+        (probes, sessions, series, backlog): (
+            Option<&StageTally>,
+            Option<&SessionTally>,
+            Option<SeriesFigures>,
+            Option<Backlog>,
+        ),
         workload: &Workload,
         of_run: labels::OfRun,
     ) -> StageAnalysis {
@@ -122,7 +127,7 @@ impl StageAnalysis {
             asked_rate,
             achieved_rate,
             pace,
-            backlog: None,
+            backlog,
             drain_share: drain_share(tally).filter(|_| plateau.is_none() && has_records),
             receive_delay,
             figures,
@@ -137,14 +142,14 @@ impl StageAnalysis {
             of_run,
             probes: probes.map(|it| Figures::of_probes(it, workload)),
             sessions,
-            series: series.and_then(|it| SeriesFigures::new(it, workload.streaming)),
+            series,
         }
     }
 }
 
 impl StageAnalysis {
-    /// Whether the server did not serve the load as fast as it came: TTFT and latency then grow with the length of the stage. `None` for a
-    /// load that is not open.
+    /// Whether the server did not keep up with its load, so that TTFT and latency grow with the length of the stage. `None` for a load that
+    /// is not open.
     pub fn is_overloaded(&self) -> Option<bool> {
         matches!(self.stage.load, Load::Open { .. } | Load::Trace { .. }).then_some(self.backlog.is_some())
     }

@@ -17,10 +17,10 @@ use crate::{
     stages,
 };
 
-/// An interval that reaches further than so many percent of the larger value leaves the difference undecided.
+/// The largest end of an interval, in percent of the larger value, that still supports "no difference found".
 const WIDE_PERCENT: f64 = 25.0;
 
-/// Which of two stages the server did not serve as fast as its load came.
+/// The stages of a pair whose server did not keep up with its load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Overload {
     Neither,
@@ -30,7 +30,7 @@ enum Overload {
 }
 
 impl Overload {
-    /// Of a series, each run counts. Where one of both is unknown, neither is overloaded.
+    /// Considers each run of a series. If the state of one side is unknown, the interval decides.
     fn of([base, other]: [&Reader<'_>; 2]) -> Overload {
         match (base.overloaded(), other.overloaded()) {
             (Some(true), Some(false)) => Overload::Base,
@@ -40,8 +40,8 @@ impl Overload {
         }
     }
 
-    /// The verdict on a latency that grows with the length of the stage, where the server is overloaded. An interval supposes a steady
-    /// state, so that it decides nothing here. `None`: the interval decides.
+    /// The verdict on a latency that grows with the length of the stage. An interval assumes a steady state, so it cannot decide here.
+    /// `None`: the interval decides.
     fn verdict(self, [base, other]: [f64; 2], name: &str) -> Option<(Verdict, String)> {
         let grows = "so that this latency grows with the length of the stage";
         let is_small = (other - base).abs() < SMALLEST_PERCENT / 100.0 * base.abs().max(other.abs());
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
         Reader(std::iter::once(own).chain(run.more.iter().filter_map(source)).collect())
     }
 
-    /// Whether the server did not keep up in any of the runs; `None`: that is not known of each.
+    /// Whether the server fell behind in at least one run; `None`: a report does not contain the state.
     fn overloaded(&self) -> Option<bool> {
         let all: Vec<Option<bool>> = self.0.iter().map(|it| it.stage.overloaded).collect();
         if all.contains(&Some(true)) { Some(true) } else { (!all.contains(&None)).then_some(false) }
@@ -172,13 +172,10 @@ fn decided(beside: Beside, error: f64, overload: Overload, name: &str) -> Figure
     let pair = |it: Interval| [it.low, it.high];
     let grows = matches!(figure.family(), Family::Ttft | Family::Request);
     let by_overload = values.filter(|_| grows && estimates.is_ok()).and_then(|it| overload.verdict(it, name));
-    let (verdict, why, interval, interval95) = match &estimates {
-        _ if by_overload.is_some() => {
-            let (verdict, why) = by_overload.unwrap_or((Verdict::CannotBeDecided, String::new()));
-            (verdict, why, None, None)
-        }
-        Err(why) => (Verdict::CannotBeDecided, why.clone(), None, None),
-        Ok([one, two]) => {
+    let (verdict, why, interval, interval95) = match (by_overload, &estimates) {
+        (Some((verdict, why)), _) => (verdict, why, None, None),
+        (None, Err(why)) => (Verdict::CannotBeDecided, why.clone(), None, None),
+        (None, Ok([one, two])) => {
             let interval = difference(one, two, error);
             let (verdict, why) = verdict(figure.way(), [one.value, two.value], interval);
             (verdict, why, Some(pair(interval)), Some(pair(difference(one, two, ERROR_95))))

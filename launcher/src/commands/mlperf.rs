@@ -220,7 +220,7 @@ impl MlperfArgs {
     }
 
     /// The profile, in the format of `harness: loadgen`.
-    fn profile(&self) -> anyhow::Result<Value> {
+    fn profile(&self, target: &Value) -> anyhow::Result<Value> {
         let user_conf = self.user_conf()?;
         let smoke_test = self.smoke_test()?;
         let mut profile = json!({
@@ -298,7 +298,7 @@ impl MlperfArgs {
             None => {
                 self.say_that_prompts_are_synthetic();
                 let answer = self.max_new_tokens.unwrap_or(ANSWER);
-                let most = match self.target.max_model_len() {
+                let most = match self.target.max_model_len(target) {
                     Some(context) => {
                         let left = context.saturating_sub(answer);
                         ensure!(
@@ -359,7 +359,9 @@ fn number(rate: &str) -> Value {
 
 /// Exit status: that of `benchwright run`.
 pub(crate) fn run(args: &MlperfArgs) -> anyhow::Result<u8> {
-    let ended = args.run.run(&args.name(), args.target.target()?, "loadgen", &args.profile()?)?;
+    let target = args.target.target()?;
+    let profile = args.profile(&target)?;
+    let ended = args.run.run(&args.name(), target, "loadgen", &profile)?;
     if let Some(folder) = &ended.folder {
         draw(folder);
         if args.keep_all == Switch::Off {
@@ -380,7 +382,7 @@ fn draw(folder: &Path) {
     }
 }
 
-/// Names the plots of the runner in `summary.json`, where they were drawn.
+/// Adds the paths of the plots to `summary.json`.
 fn name_plots(folder: &Path) -> anyhow::Result<()> {
     let path = folder.join("summary.json");
     if !path.exists() {

@@ -84,7 +84,7 @@ impl TargetArgs {
             (None, Some(preset)) => json!({"simulator": {"preset": SimulatorPreset::from(preset)}}),
             (None, None) => {
                 let server = self.server(model)?;
-                // An engine of the user's own has its model in its arguments, and requests name it.
+                // A Custom engine takes its model from its arguments. Requests contain the name.
                 let named = model.filter(|_| server["engine"] == "Custom");
                 return Ok(match named {
                     Some(model) => json!({"server": server, "model": model}),
@@ -108,16 +108,13 @@ impl TargetArgs {
         Ok(target)
     }
 
-    /// The most tokens of prompt and answer together, as the flag or the file of the server limits them.
-    pub(super) fn max_model_len(&self) -> Option<u32> {
-        let of_file = || {
-            let server = server_file(self.server_config.as_deref()?).ok()?;
-            server.get("maxModelLen")?.as_u64().and_then(|it| u32::try_from(it).ok())
-        };
-        self.max_model_len.or_else(of_file)
+    /// The most tokens of prompt and answer together: `--max-model-len`, else the field of the server in `target`.
+    pub(super) fn max_model_len(&self, target: &Value) -> Option<u32> {
+        let of_server = || target.pointer("/server/maxModelLen")?.as_u64().and_then(|it| u32::try_from(it).ok());
+        self.max_model_len.or_else(of_server)
     }
 
-    /// `spec.target.server`: a vLLM, unless the file names another engine. What is not given is left to it.
+    /// `spec.target.server`: a vLLM, unless the file names another engine. The engine decides every field that is absent.
     fn server(&self, model: Option<&str>) -> anyhow::Result<Value> {
         let mut server = self.server_config.as_deref().map_or_else(|| Ok(json!({})), server_file)?;
         let has = |server: &Value, key: &str| server.get(key).is_some();
@@ -154,7 +151,7 @@ impl TargetArgs {
     }
 }
 
-/// The fields of a server, of a YAML file.
+/// Reads the fields of a server from a YAML file.
 fn server_file(file: &Path) -> anyhow::Result<Value> {
     let shown = file.display();
     let text = user_file::read_text(file, MAX_BYTES)
@@ -163,7 +160,7 @@ fn server_file(file: &Path) -> anyhow::Result<Value> {
         .with_context(|| format!("--server-config: {shown} is no YAML; write the fields of spec.target.server"))?;
     ensure!(
         fields.is_object(),
-        "--server-config: {shown} has no fields; write those of spec.target.server, such as engine: VLLM"
+        "--server-config: {shown} has no fields; write fields of spec.target.server, such as engine: VLLM"
     );
     Ok(fields)
 }

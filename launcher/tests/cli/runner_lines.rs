@@ -154,7 +154,7 @@ fn a_file_describes_the_server_that_is_started() {
     folder.write("server.yaml", "- engine\n");
     folder.write("other.yaml", "engine: Simulator\nmodels: a\n");
     for (line, expected) in [
-        ("--server-config server.yaml", "server.yaml has no fields; write those of spec.target.server"),
+        ("--server-config server.yaml", "server.yaml has no fields; write fields of spec.target.server"),
         ("--server-config none.yaml", "none.yaml cannot be read"),
         ("--server-config other.yaml --dry-run", "spec.target.server.models"),
         ("--simulator --version 4.1 --dry-run", "v4.1"),

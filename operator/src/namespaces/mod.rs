@@ -66,7 +66,7 @@ impl Namespaces {
             Namespaces::put(&mut all, run, uid.clone(), namespace.clone());
         }
         if held && !all.get(&uid).is_some_and(|it| it.place.counts()) {
-            self.wake_next(&all, &namespace, most);
+            self.wake_next(&all, &namespace, free(&all, &namespace, most));
         }
     }
 
@@ -82,18 +82,16 @@ impl Namespaces {
         all.insert(uid, Entry { namespace, name: run.name_any(), created, place });
     }
 
-    /// The runs that may begin because another one has given its place back, of one namespace or of all.
+    /// The runs that may begin because a place became free, in one namespace or in all.
     pub fn woken(&self, namespace: Option<&str>) -> Woken {
         self.wakes.subscribe(namespace)
     }
 
-    /// Wakes as many of those that wait as there are places, the oldest first.
-    fn wake_next(&self, all: &HashMap<String, Entry>, namespace: &str, most: u32) {
-        let of_namespace = || all.iter().filter(|(_, it)| it.namespace == namespace);
-        let counted = of_namespace().filter(|(_, it)| it.place.counts()).count();
-        let mut waiting: Vec<_> = of_namespace().filter(|(_, it)| it.place == Place::Waiting).collect();
+    /// Wakes the oldest waiting runs of a namespace, one per free place.
+    fn wake_next(&self, all: &HashMap<String, Entry>, namespace: &str, free: usize) {
+        let mut waiting: Vec<_> =
+            all.iter().filter(|(_, it)| it.namespace == namespace && it.place == Place::Waiting).collect();
         waiting.sort_unstable_by_key(|(uid, it)| (it.created, *uid));
-        let free = usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(counted);
         waiting.into_iter().take(free).for_each(|(_, it)| self.wakes.wake(namespace, &it.name));
     }
 
@@ -121,7 +119,7 @@ impl Namespaces {
             own.place = place;
         }
         if gives_back {
-            self.wake_next(&all, &own.namespace, most);
+            self.wake_next(&all, &own.namespace, free(&all, &own.namespace, most));
         }
         (place == Place::Waiting).then_some(before + 1)
     }
@@ -130,9 +128,7 @@ impl Namespaces {
     pub fn forget(&self, uid: &str) {
         let mut all = self.lock();
         let Some(gone) = all.remove(uid).filter(|it| it.place.counts()) else { return };
-        // The limit is not known here: the place that became free is one.
-        let counted = all.values().filter(|it| it.namespace == gone.namespace && it.place.counts()).count();
-        self.wake_next(&all, &gone.namespace, u32::try_from(counted + 1).unwrap_or(u32::MAX));
+        self.wake_next(&all, &gone.namespace, 1);
     }
 
     /// Removes the runs of a namespace, or of all, that a watch does not know any more.
@@ -150,6 +146,12 @@ impl Namespaces {
         // Each operation leaves the map valid, so that a panic elsewhere does not invalidate it.
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The places of a namespace that no run has.
+fn free(all: &HashMap<String, Entry>, namespace: &str, most: u32) -> usize {
+    let counted = all.values().filter(|it| it.namespace == namespace && it.place.counts()).count();
+    usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(counted)
 }
 
 /// Whether it has an attempt, or had one that another one follows. A run that was paused, or waits, begins anew. One whose attempt

@@ -144,7 +144,7 @@ fn the_end_of_an_attempt_wakes_the_oldest_that_wait() {
     assert_eq!((next(), next()), (Some("r3".into()), None));
     assert_eq!(turn(&namespaces, &run(3), &policy), None);
     namespaces.note(&with_attempt(run(3), Phase::Running), &policy);
-    // A run that is told to wait for something else gives its place back.
+    // A run that has to wait for something else releases its place.
     assert_eq!(turn(&namespaces, &run(4), &policy), None);
     assert_eq!(namespaces.turn(&run(4), &policy, false), None);
     assert_eq!((next(), next()), (Some("r5".into()), None));

@@ -148,7 +148,7 @@ impl Decision<'_> {
             "number {position} in line: the namespace has as many attempts at once as its administrators allow (limits.maxConcurrentAttempts)"
         );
         let mut plan = self.status_plan(NextStatus::new(Phase::Pending, Reason::NamespaceBusy, message));
-        // The end of another run wakes the first ones in line; this look is for a wake that was lost.
+        // The end of another run wakes the first runs in line. This look covers a lost wake.
         let seconds = u64::try_from(position.saturating_sub(1)).unwrap_or(u64::MAX).saturating_mul(6);
         plan.next_look = Some(Duration::from_secs(seconds).clamp(NEXT_IN_LINE, LAST_IN_LINE));
         plan

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use engine::recorder::TimeSeries;
 use workload_profiles::workload::{Load, Stage};
 
 use super::{BinFigures, SeriesFigures};
@@ -56,9 +55,8 @@ impl Flow {
 
 /// The queue that grew during a stage; `None` for a load that is not open. A burst is a queue from the start, and the other loads wait for
 /// answers or have rules of their own.
-pub(super) fn of_stage(stage: &Stage, series: &TimeSeries) -> Option<Backlog> {
-    let is_paced = matches!(stage.load, Load::Open { .. } | Load::Trace { .. });
-    backlog(&SeriesFigures::new(series, true).filter(|_| is_paced)?)
+pub(super) fn of_stage(stage: &Stage, series: &SeriesFigures) -> Option<Backlog> {
+    matches!(stage.load, Load::Open { .. } | Load::Trace { .. }).then(|| backlog(series)).flatten()
 }
 
 /// The queue that grew during a stage of open load; `None` where none did, and where the stage is too short to tell.

@@ -75,8 +75,6 @@ impl Work {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Plateau {
     pub(super) work: Work,
-    /// What the work was multiplied with, so that it agrees with the times of all tokens.
-    pub(super) scale: f64,
     /// Above zero.
     pub(super) length: Duration,
     /// `None` of several stages together.
@@ -119,13 +117,20 @@ pub(super) struct Plateaus {
     pub(super) stages: Vec<Option<Plateau>>,
     /// Of each class over all stages; `None` where a stage has no plateau.
     pub(super) classes: Vec<Option<Plateau>>,
+    /// The factor of the work in each stage.
+    pub(super) scales: Vec<f64>,
 }
 
 impl Plateaus {
     /// Of the records of all requests. Without them, no stage has a plateau.
     pub(super) fn new(recorder: &Recorder, workload: &Workload) -> Plateaus {
         let Some(records) = recorder.every_record() else {
-            return Plateaus { stages: vec![None; recorder.stages.len()], classes: vec![None; recorder.classes.len()] };
+            let count = recorder.stages.len();
+            return Plateaus {
+                stages: vec![None; count],
+                classes: vec![None; recorder.classes.len()],
+                scales: vec![1.0; count],
+            };
         };
         let windows = windows(records, &recorder.stages, &workload.stages);
         let scales = scales(records, &recorder.series, &windows);
@@ -143,14 +148,14 @@ impl Plateaus {
                 class.add(work);
             }
         }
-        let plateau = |((work, window), scale): ((Work, &Option<RateWindow>), f64)| {
+        let plateau = |(work, window): (Work, &Option<RateWindow>)| {
             let window = window.filter(|_| work.requests >= FEWEST_REQUESTS)?;
-            Some(Plateau { work, scale, length: window.length(), window: Some(window) })
+            Some(Plateau { work, length: window.length(), window: Some(window) })
         };
-        let stages: Vec<_> = stages.into_iter().zip(&windows).zip(scales).map(plateau).collect();
+        let stages: Vec<_> = stages.into_iter().zip(&windows).map(plateau).collect();
         let lengths: Option<Duration> = stages.iter().map(|it| it.map(|it| it.length)).sum();
-        let of_class = |work| lengths.map(|length| Plateau { work, scale: 1.0, length, window: None });
-        Plateaus { stages, classes: classes.into_iter().map(of_class).collect() }
+        let of_class = |work| lengths.map(|length| Plateau { work, length, window: None });
+        Plateaus { stages, classes: classes.into_iter().map(of_class).collect(), scales }
     }
 
     /// All stages together: their work, divided by the sum of the lengths of their windows. A stage without a plateau counts whole.
@@ -179,7 +184,7 @@ fn whole(tally: &StageTally) -> Option<Plateau> {
         input_tokens: tally.input_tokens_total as f64,
         output_tokens: tally.output_tokens_total as f64,
     };
-    Some(Plateau { work, scale: 1.0, length: last.saturating_sub(first), window: None })
+    Some(Plateau { work, length: last.saturating_sub(first), window: None })
 }
 
 /// Requests that met every bound of goodput, of those that succeeded.
@@ -216,9 +221,9 @@ pub(super) fn goodness(used: InFigures, good_share: f64) -> f64 {
     }
 }
 
-/// What the work of each stage is multiplied with: the output tokens that came within the window by the times of their events, divided by
-/// those that would have come if each answer came evenly. These differ where a server changes its speed, as it does in the drain of an
-/// overload. Both are counted over the bins that lie within the window; of all requests, because the time series has all of them.
+/// The factor of the work in each stage: the output tokens that arrived within the window, divided by the output tokens that the even spread
+/// places there. The factor differs from 1 where a server changes its speed, for example in the drain of an overload. Both counts cover the
+/// bins within the window, and all requests, because the time series contains all of them.
 fn scales(records: &Records, series: &[TimeSeries], windows: &[Option<RateWindow>]) -> Vec<f64> {
     let exact: Vec<Option<(RateWindow, u64)>> =
         windows.iter().zip(series).map(|(window, series)| tokens_within((*window)?, series)).collect();
@@ -238,7 +243,7 @@ fn scales(records: &Records, series: &[TimeSeries], windows: &[Option<RateWindow
     exact.into_iter().zip(even).map(scale).collect()
 }
 
-/// The part of an answer that comes within a window if its events come evenly. The tokens of few events come in as many steps.
+/// The part of an answer that arrives within a window if its events arrive evenly. The tokens of a few events arrive in as many steps.
 fn arrived(window: RateWindow, events: u32, first: Duration, last: Duration) -> f64 {
     const FEW: u32 = 64;
     if !(2..=FEW).contains(&events) {
@@ -249,7 +254,7 @@ fn arrived(window: RateWindow, events: u32, first: Duration, last: Duration) -> 
     within as f64 / f64::from(events)
 }
 
-/// The bins that lie within a window, and their output tokens; `None` if they are less than half of it.
+/// The bins within a window, and their output tokens; `None` if the bins cover less than half of the window.
 fn tokens_within(window: RateWindow, series: &TimeSeries) -> Option<(RateWindow, u64)> {
     let width = series.bin_width();
     let (mut found, mut tokens) = (None::<RateWindow>, 0);

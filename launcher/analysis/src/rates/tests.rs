@@ -60,7 +60,7 @@ fn recorder(stage: &Stage, kind: Window, records: impl IntoIterator<Item = Reque
     (recorder, workload)
 }
 
-/// Tokens at equal distances.
+/// Token gaps of equal length.
 fn even(record: &RequestRecord) -> WireTally {
     let mut wire = WireTally::default();
     if let (Some(first), Some(last), gaps @ 1..) = (record.first_token, record.last_token, record.osl() - 1) {
@@ -227,7 +227,7 @@ fn several_stages_are_weighted_by_their_time() {
     assert!(error(all.work.requests, 98.0 + 2.0 * 98.0) <= 1e-9);
 }
 
-/// Ten requests a second of 100 tokens each. A token takes 50 ms, and 10 ms once no request is sent any more.
+/// Ten requests a second of 100 tokens each. A token takes 50 ms, and 10 ms once the load sends no more requests.
 #[test]
 fn a_drain_that_is_faster_than_the_load_adds_nothing() {
     let last_sent = 400_u32 * 50;
@@ -246,8 +246,9 @@ fn a_drain_that_is_faster_than_the_load_adds_nothing() {
         let last = ms(times[99]);
         recorder.record(RequestRecord { last_token: Some(last), ended: last, ..record }, &wire);
     }
-    let plateau = Plateaus::new(&recorder, &workload).stages[0].unwrap();
-    assert!((0.9..0.97).contains(&plateau.scale), "{}", plateau.scale);
+    let plateaus = Plateaus::new(&recorder, &workload);
+    assert!((0.9..0.97).contains(&plateaus.scales[0]), "{:?}", plateaus.scales);
+    let plateau = plateaus.stages[0].unwrap();
     assert!(error(plateau.rate(plateau.work.output_tokens), 1_000.0) <= 0.01);
     assert!(error(plateau.rate(plateau.work.requests), 10.0) <= 0.01);
 }

@@ -84,9 +84,16 @@ pub(super) fn of_stages(
     let origins = workload.stages.iter().map(|it| LatencyOrigin::from_load(&it.load)).collect();
     let has_goals = !workload.goodput.is_empty();
     let windows = plateaus.stages.iter().map(|it| it.as_ref().and_then(|it| it.window)).collect();
-    let scales = plateaus.stages.iter().map(|it| it.as_ref().map_or(1.0, |it| it.scale)).collect();
-    Input { records, tallies: &recorder.stages, windows, scales, origins, streaming: workload.streaming, has_goals }
-        .uncertainties()
+    Input {
+        records,
+        tallies: &recorder.stages,
+        windows,
+        scales: &plateaus.scales,
+        origins,
+        streaming: workload.streaming,
+        has_goals,
+    }
+    .uncertainties()
 }
 
 /// A figure over time.
@@ -128,8 +135,8 @@ struct Input<'a> {
     tallies: &'a [StageTally],
     /// The window between fill and drain of each stage; `None`: its rates cover the whole stage.
     windows: Vec<Option<RateWindow>>,
-    /// What the work within each window is multiplied with.
-    scales: Vec<f64>,
+    /// The factor of the work in each stage.
+    scales: &'a [f64],
     origins: Vec<LatencyOrigin>,
     streaming: bool,
     /// Whether the workload sets goals that a request has to meet.
