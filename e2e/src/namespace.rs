@@ -236,7 +236,7 @@ impl Namespace {
     async fn print_from_pod(&self, spec: serde_json::Value) -> anyhow::Result<String> {
         let pod: Pod = serde_json::from_value(json!({"metadata": {"generateName": "reader-"}, "spec": spec}))?;
         let pods: Api<Pod> = self.api();
-        // Pod security admission reads the labels of a namespace from a cache, which follows a change of them late.
+        // Pod security admission reads the labels of a namespace from a cache that lags behind.
         let created = self
             .until("the admission of the reader pod", Duration::from_secs(30), || async {
                 match pods.create(&PostParams::default(), &pod).await {

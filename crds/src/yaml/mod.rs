@@ -167,8 +167,8 @@ impl Node {
     }
 }
 
-/// YAML that kubectl and this project's reader read as `value`. JSON is YAML too: it is written for a text that a block of YAML cannot
-/// hold, and for one that two readers would read as two values.
+/// Writes YAML that kubectl and [`read`] read as `value`. If a text is ambiguous or does not fit into a block, the result is JSON, which
+/// is YAML too.
 pub fn write(value: &serde_json::Value) -> String {
     let text = serde_saphyr::to_string(value).unwrap_or_default();
     let clear = read(&text).ok().flatten().filter(|it| it.problems.is_empty() && it.ambiguous_keys.is_empty());

@@ -36,13 +36,13 @@ const LOG_ENDS: Duration = Duration::from_secs(1);
 /// How long the file of a server says how a replica ended, before the others are ended and it is removed: a run that uses the server looks
 /// into it.
 const EXIT_IS_READ: Duration = Duration::from_secs(2);
-/// When the processes and their shared memory are first looked at, and how often after that: an engine has its own for as long as it runs.
+/// The delay of the first look at the processes and their shared memory, and the interval of later looks.
 const FIRST_LOOK_AT_PROCESSES: Duration = Duration::from_secs(1);
 const LOOK_AT_PROCESSES_EVERY: Duration = Duration::from_secs(5);
-/// The most processes whose end is waited for, a thread each, and the stack of such a thread, in bytes.
+/// The most processes that the keeper watches, and the stack of the thread per process, in bytes.
 const MOST_WATCHED: usize = 256;
 const WATCH_STACK: usize = 64 << 10;
-/// The most killed processes that are told.
+/// The most killed processes in the last words.
 const MOST_KILLED: usize = 16;
 /// How long a port may stay in use after the processes have ended.
 const PORT_ENDS: Duration = Duration::from_secs(2);
@@ -161,7 +161,7 @@ struct Running {
     shared_memory: shared_memory::Before,
     /// Files of shared memory that its processes had while it ran.
     used_memory: BTreeSet<PathBuf>,
-    /// The processes below the replicas whose end is waited for: number and begin.
+    /// The watched processes below the replicas: number and begin.
     watched: BTreeSet<(i32, u64)>,
     /// One sentence per watched process that a signal killed, with its group. The exit status of a replica does not show it.
     killed: Arc<Mutex<Vec<(i32, String)>>>,
@@ -241,7 +241,7 @@ impl Running {
         Ok((Started { pid, at, port: *port, log: path }, replica))
     }
 
-    /// Notes the files of shared memory that its processes have now. One that is killed later has none. Waits for the end of new processes.
+    /// Records the shared memory of the processes, because a killed process has none later. Starts to watch new processes.
     fn look_at_processes(&mut self) {
         let groups: Vec<i32> = self.replicas.iter().map(|it| it.pid).collect();
         let keeper = i32::try_from(std::process::id()).ok();
@@ -261,7 +261,7 @@ impl Running {
                         killed.push((process.group, said));
                     }
                 };
-                // Without a thread the end of this process is not told.
+                // Without a thread, the last words omit this process.
                 let _ = thread::Builder::new().name("watch".into()).stack_size(WATCH_STACK).spawn(body);
             }
         }
@@ -304,7 +304,7 @@ impl Running {
             replica.told = true;
             replica.wait_for_log().await;
             let killed = self.killed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            // A process may have left its group: then it may be any replica's.
+            // A process outside of all groups may belong to any replica.
             let own = |group: i32| group == replica.pid || !groups.contains(&group);
             let killed = killed.into_iter().filter(|(group, _)| own(*group)).map(|(_, said)| said);
             let last_words = killed.chain(replica.log().last_words()).collect();

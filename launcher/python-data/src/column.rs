@@ -33,7 +33,7 @@ pub(crate) enum Column<'t> {
         rows: Part<'t>,
         lengths: Box<Column<'t>>,
         mask: Option<Part<'t>>,
-        /// Without a mask: they are filled up at their start.
+        /// The rows have no mask, and their padding is at the start.
         at_start: bool,
     },
 }
@@ -115,7 +115,7 @@ impl<'t> Column<'t> {
     }
 }
 
-/// A row of ids, and how many of them are no padding.
+/// A row of ids, and its length without padding.
 fn row_of<'t>((rows, lengths, row): (&Part<'t>, &Column<'t>, usize)) -> Result<(Part<'t>, usize), Problem> {
     let Cell::List(List::Array(part)) = rows.get(row)? else {
         return Err(Problem::new("is no array of rows"));
@@ -130,7 +130,7 @@ fn row_of<'t>((rows, lengths, row): (&Part<'t>, &Column<'t>, usize)) -> Result<(
     Ok((part, length))
 }
 
-/// A row without what fills it up. It is filled up at its start where the first place of the mask is 0; `at_start`: without a mask.
+/// A row without its padding. The padding is at the start if the mask begins with 0, or without a mask if `at_start`.
 fn padded<'t>(
     of: (&Part<'t>, &Column<'t>, usize),
     mask: Option<&Part<'t>>,
@@ -148,7 +148,7 @@ fn padded<'t>(
     Ok(Cell::List(List::Array(part)))
 }
 
-/// Whether rows without a mask are filled up at their start: their ends differ, and before each row stands the same id.
+/// Whether rows without a mask have their padding at the start: the ids at their ends differ, and the ids at their starts are equal.
 pub(crate) fn fills_start(rows: &Part<'_>, lengths: &Column<'_>) -> Result<bool, Problem> {
     let (mut at_end, mut at_start) = (Filling::Open, Filling::Open);
     for row in 0..rows.length {
@@ -167,7 +167,7 @@ pub(crate) fn fills_start(rows: &Part<'_>, lengths: &Column<'_>) -> Result<bool,
     Ok(at_end == Filling::Differs)
 }
 
-/// The one id of a filling.
+/// The id of the padding at one end of all rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Filling {
     Open,

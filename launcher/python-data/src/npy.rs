@@ -116,10 +116,10 @@ pub fn table_of<'t>(arrays: &'t [(String, Npy<'t>)]) -> Result<Table<'t>, Proble
 }
 
 /// A table of the folder that vendors make of a data set: ids filled up to one length, the lengths, and a mask that says at which end they are
-/// filled up. Without a mask, it is the end where all rows have the same id. The column is `input_ids`.
+/// filled up. Without a mask, the padded end is the end where all padding has the same id. The column is `input_ids`.
 ///
 /// # Errors
-/// An array has another shape than the others; a length is above that of the rows; without a mask, neither end of the rows has one id.
+/// The shapes of the arrays differ; a length exceeds the row length; or, without a mask, the padding of the rows contains several ids.
 pub fn padded<'t>(ids: &'t Npy<'t>, lengths: &'t Npy<'t>, mask: Option<&'t Npy<'t>>) -> Result<Table<'t>, Problem> {
     let rows = ids.part()?;
     if rows.array.shape().len() != 2 || !matches!(rows.array.dtype.kind, Kind::Int | Kind::UInt) {

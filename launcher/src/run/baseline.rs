@@ -20,7 +20,7 @@ use crate::input::InputError;
 /// afterwards. `None`: nothing is compared.
 ///
 /// # Errors
-/// There is no such file, it is not the one that the earlier run wrote, it is no report of a valid run, or there is nothing to compare.
+/// The file does not exist, was changed after its run, or is no report of a valid run; or the run has no objectives.
 pub(super) fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option<BaselineReport>, InputError> {
     let slo = match (&mut run.slo, given) {
         (Some(slo), _) => slo,

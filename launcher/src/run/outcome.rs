@@ -236,7 +236,7 @@ fn of_measurement(input: &Input, measurement: &Measurement) -> Envelope {
     envelope
 }
 
-/// Writes the text of the termination message. A pipe that nobody reads is left, with a warning.
+/// Writes the text of the termination message. A pipe without a reader gets a warning instead.
 pub(super) fn leave_text(path: Option<&Path>, text: &str) {
     let Some(path) = path else { return };
     // Without this flag, opening a pipe that nobody reads would wait without end.

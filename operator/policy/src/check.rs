@@ -56,7 +56,8 @@ impl Violation {
     }
 }
 
-/// Everything that a run asks for and may not have. `own_image`: the operator's, which is always allowed for launchers and for the simulator. `workload`: `None` where the
+/// Everything that a run asks for and may not have. `own_image`: the image of the operator, which
+/// launchers and the simulator may always use. `workload`: `None` where the
 /// profile is not known; its load and its files are not judged then.
 pub fn check(
     limits: &Limits,
@@ -121,8 +122,8 @@ fn own_server(spec: &BenchmarkRunSpec) -> Option<&ManagedServer> {
     spec.target.server.as_ref().filter(|_| llm_d_server(spec).is_none())
 }
 
-/// Holds a server that is started for the run against the limits of launchers; its resources have limits of their own, if there are any. The
-/// operator's image is always allowed for the simulator alone: with a command of the user it sends any load to any host.
+/// Holds a server that is started for the run against the limits of launchers; its resources have limits of their own, if there are any. Only
+/// the simulator may always use the image of the operator: with a command of the user, this image sends any load to any host.
 fn check_server(limits: &Limits, own_image: &str, server: &ManagedServer, all: &mut Violations) {
     let field = |name: &str| format!("spec.target.server.{name}");
     let is_simulator =

@@ -48,7 +48,8 @@ pub struct Override {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Limits {
-    /// The images that `launcher.image` may name, such as `registry.example/benchwright/*`. The operator's own image is always allowed for launchers and for the simulator.
+    /// The images that `launcher.image` may name, such as `registry.example/benchwright/*`. Launchers and the simulator
+    /// may always use the image of the operator.
     pub images: Option<Vec<Pattern>>,
     /// The hosts that the launcher may be sent to, such as `*.svc.cluster.local`: target, metrics, files behind URLs, and the
     /// bucket of the results.

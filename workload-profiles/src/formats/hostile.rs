@@ -1,4 +1,5 @@
-//! Checks of any text as a profile of any harness, for tests with cut, changed and mistyped profiles.
+//! Checks of any text as a profile of any harness, for tests with cut, changed and mistyped profiles. Only tests build this module, so it
+//! fails by panicking.
 
 use crds::benchmark_run::Harness;
 

@@ -29,6 +29,6 @@ pub enum Departure {
         /// Its mean.
         mean: Span,
     },
-    /// Until this number of output tokens has arrived, by the usage in the events; where the server sends none, of events with output.
+    /// Until this number of output tokens has arrived. Without usage in the events, each event with output counts as one token.
     Tokens(u32),
 }

@@ -53,7 +53,7 @@ pub struct ManagedServer {
     /// entry point of the image for Custom.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// A script of bash that runs before the command, in the same process.
+    /// Bash script that runs before the command, in the same process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preprocess: Option<String>,
     /// What follows the options for address and port.
@@ -131,7 +131,7 @@ impl ManagedServer {
     }
 }
 
-/// What stands before a command that a script precedes. The process of the script becomes that of the command.
+/// The prefix of a command that a script precedes. The command replaces the process of the script.
 fn preprocessed(script: &str) -> Vec<String> {
     ["bash", "-ec", &format!("{script}\nexec \"$@\""), "preprocess"].map(str::to_owned).to_vec()
 }

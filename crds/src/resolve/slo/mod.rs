@@ -84,8 +84,8 @@ pub struct ResolvedBaseline {
     /// command line by `--baseline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<PathBuf>,
-    /// The SHA-256 of that file in hex, as the status of that run has it; `None`: the status has none, or a command line named the file.
-    /// Others may write to the claim of the results.
+    /// The SHA-256 of that file in hex, from the status of that run. It reveals a changed file, because others may write to the claim.
+    /// `None`: the status contains none, or a command line named the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// By how many percent of the earlier value a figure may be worse.

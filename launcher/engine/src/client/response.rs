@@ -35,7 +35,7 @@ pub(super) enum Broken {
     NoHttp2(h2::Error),
 }
 
-/// An error of HTTP/2 with its name in RFC 9113, and who found it.
+/// Describes an error of HTTP/2 by its name in RFC 9113 and by the side that reported it.
 fn http2_words(error: &h2::Error) -> String {
     let Some(reason) = error.reason() else { return error.to_string() };
     if error.is_library() {

@@ -95,7 +95,7 @@ fn skip_empty(bytes: &mut impl BufRead) -> io::Result<u64> {
     let mut skipped = 0;
     loop {
         let part = bytes.fill_buf()?;
-        // A carriage return before a text belongs to the blank that is cut off from it.
+        // A carriage return at the start of a line is part of a line end, or no content.
         let ends = part.iter().take_while(|it| matches!(it, b'\n' | b'\r')).count();
         let goes_on = ends > 0 && ends == part.len();
         skipped += part[..ends].iter().filter(|it| **it == b'\n').count() as u64;

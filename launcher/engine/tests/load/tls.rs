@@ -22,7 +22,7 @@ const OTHER_AUTHORITY: &str = include_str!("../fixtures/tls/other-ca.crt");
 const CERTIFICATE: &[u8] = include_bytes!("../fixtures/tls/server.crt");
 const KEY: &[u8] = include_bytes!("../fixtures/tls/server.key");
 
-/// A certificate that signs itself, as `openssl req -x509` makes it: it says that it is one of an authority.
+/// A self-signed certificate from `openssl req -x509`. It has CA:TRUE.
 const SELF_SIGNED: [&[u8]; 2] =
     [include_bytes!("../fixtures/tls/self-signed.crt"), include_bytes!("../fixtures/tls/self-signed.key")];
 

@@ -61,7 +61,7 @@ fn of_one(stage: &StageDocument) -> Vec<Tile> {
     ]
 }
 
-/// Of the valid stages: a stage that the launcher disturbed is no end of a range. Without a valid stage, of all.
+/// Ranges over the valid stages, or over all stages if none is valid.
 fn of_several(document: &ReportDocument, all: &[StageDocument]) -> Vec<Tile> {
     let valid: Vec<&StageDocument> = all.iter().filter(|it| it.invalid.is_empty()).collect();
     let stages = if valid.is_empty() { all.iter().collect() } else { valid };

@@ -206,7 +206,7 @@ pub struct StageDocument {
     pub invalid: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<EndedByDocument>,
-    /// Whether the server did not serve an open load as fast as it came; `None`: the load is not open, or an earlier release wrote the report.
+    /// Whether the server did not keep up with an open load. `None`: the load is not open, or an earlier release wrote the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overloaded: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -69,8 +69,8 @@ pub struct LoadGenSummary {
     /// The trials before the tests.
     pub trials: Vec<TrialVerdict>,
     pub tests: Vec<TestVerdict>,
-    /// The same in the words of the runner for Llama 3.1 8B: `meta`, `system`, `run`, `logs`, `plots`. What is not known
-    /// is null.
+    /// The same in the words of the runner for Llama 3.1 8B: `meta`, `system`, `run`, `logs`, `plots`. An unknown
+    /// value is null.
     #[serde(flatten)]
     pub runner: Map<String, Value>,
 }
@@ -99,7 +99,7 @@ fn runner_keys(report: &Report<'_>, loadgen: &LoadGen, tests: &LoadGenReport) ->
     let of_mode = |mode| tests.verdicts().find(|it| it.mode == mode && !it.audited);
     let performance = of_mode(Mode::PerformanceOnly);
     let scenario = tests.verdicts().next().map(|it| it.scenario.name().to_lowercase());
-    // LoadGen logs no rate in SingleStream, and the rate of tokens under a name of each scenario.
+    // LoadGen logs no rate in SingleStream. The key of the token rate depends on the scenario.
     let logged = |it: &TestVerdict, keys: [&str; 2]| keys.iter().find_map(|key| it.figures.get(*key).cloned());
     let corrected = |it: &TestVerdict, of: fn(&CorrectedFigures) -> Option<f64>| {
         it.corrected.as_ref().and_then(of).map(Value::from)
@@ -150,7 +150,7 @@ fn runner_keys(report: &Report<'_>, loadgen: &LoadGen, tests: &LoadGenReport) ->
             })),
         },
         "logs": logs,
-        // `benchwright mlperf` draws them behind the run.
+        // `benchwright mlperf` draws the plots after the run and adds their paths.
         "plots": {"tokens_per_sec": null, "latency_cdf": null},
     });
     match keys {
@@ -159,7 +159,7 @@ fn runner_keys(report: &Report<'_>, loadgen: &LoadGen, tests: &LoadGenReport) ->
     }
 }
 
-/// The category of MLPerf; `None` where benchmark and scenario leave it open.
+/// The category of MLPerf; `None` if benchmark and scenario do not determine it.
 fn category(benchmark: &str, tests: &LoadGenReport) -> Option<&'static str> {
     match tests.verdicts().next()?.scenario {
         Scenario::SingleStream | Scenario::MultiStream => Some("edge"),

@@ -115,8 +115,7 @@ async fn policy(connection: &Connection) -> Finding {
     }
 }
 
-/// The chart has a policy for runs, and one for schedules. Each takes effect by a binding that denies. Other policies of the chart have
-/// other names.
+/// The chart installs a policy for runs and a policy for schedules. A policy has effect only with a binding that denies.
 fn judge_policy(policies: &[String], bindings: &[ValidatingAdmissionPolicyBinding]) -> Finding {
     let of_schedules = policies.iter().find(|it| it.ends_with(OF_SCHEDULES));
     let of_runs = policies.iter().find(|it| it.ends_with(OF_RUNS) && !it.ends_with(OF_SCHEDULES));

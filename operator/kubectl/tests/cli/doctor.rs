@@ -122,7 +122,7 @@ async fn a_policy_counts_if_it_is_the_one_on_secrets_and_denies() {
         server.set_object(BINDINGS, list("ValidatingAdmissionPolicyBinding", &bindings.to_vec().into()));
         assert_lines(&plugin, 0, &[&format!("warning  admission policy  {warning}")]).await;
     };
-    // The policy of the schema alone says nothing of Secrets.
+    // The policy of the schema does not protect Secrets.
     warns_without(&["schema"], &[binding("benchwright-operator-schema", "Deny")], "none for runs").await;
     warns_without(&["schedule-secret-access"], &[], "none for runs").await;
     warns_without(&["secret-access"], &[binding(runs, "Deny")], "none for schedules").await;

@@ -22,7 +22,8 @@ pub(super) struct Earlier {
     pub(super) sha256: Option<String>,
 }
 
-/// Reads the run that `spec.slo.baseline` names, and returns its `report.json`. The inner error says what is wrong with the field.
+/// Reads the run that `spec.slo.baseline` names, and returns its `report.json`. The inner error describes
+/// the problem of the field.
 ///
 /// # Errors
 /// The API server's.

@@ -309,7 +309,7 @@ impl Answer {
         SilentEvents { all: before.all + after.all, length_ends: before.length_ends + after.length_ends }
     }
 
-    /// Output tokens that have arrived, by the usage in the events if the server tells it, else at least one for each event with output.
+    /// The number of output tokens so far: the running usage if the server sends it, else one token per event with output.
     pub fn tokens_so_far(&self) -> u32 {
         self.content_events.max(self.usage.completion_tokens.unwrap_or_default())
     }

@@ -84,20 +84,20 @@ impl<'a> Content<'a> {
     }
 }
 
-/// How a request asks for its answer.
+/// The form of answer that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streaming {
-    /// In one piece.
+    /// One JSON document.
     Off,
-    /// In events, the last of which has the usage.
+    /// A stream of events. The last event contains the usage.
     On,
-    /// In events, each of which has the usage so far, where the server knows the option `continuous_usage_stats`.
+    /// A stream of events that each contain the usage so far. The request sets the option `continuous_usage_stats`.
     WithRunningUsage,
 }
 
 impl Streaming {
-    /// What the requests of a workload ask for. Clients that disconnect after a number of tokens need the running usage: an event may
-    /// have several tokens.
+    /// The form for a workload. Clients that disconnect after a number of tokens need the running usage, because an event may contain
+    /// several tokens.
     pub fn of(workload: &Workload) -> Streaming {
         let counts_tokens = workload.abandonment.is_some_and(|it| matches!(it.after, Departure::Tokens(_)));
         match (workload.streaming, counts_tokens) {
