@@ -23,8 +23,8 @@ use crate::plan::{
 /// A run, or the error of one that this release cannot read: that run must not stop the watch on the others.
 pub type Guarded = DeserializeGuard<BenchmarkRun>;
 
-/// Runs in one answer to a list request. An object may have 256 KiB of annotations and as much again in other fields, and the
-/// answer is held as text and as objects, so that a page takes at most about 20 MB.
+/// Objects in one answer to a list request. The answer is held as text and as objects. Of a run at most its spec and status of half a
+/// megabyte each get here, which the definition bounds; [`crate::connection::trim`] cuts the rest.
 pub const PAGE: u32 = 20;
 
 /// What decisions on a cached run need of it. A whole BenchmarkRun takes kilobytes even if all its fields are empty.

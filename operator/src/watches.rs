@@ -21,6 +21,7 @@ use k8s_openapi::{
 };
 use kube::{
     Api, Client, Resource, ResourceExt,
+    core::DeserializeGuard,
     runtime::{
         Controller, WatchStreamExt as _,
         controller::{Action, Config, Error as TurnError},
@@ -118,8 +119,8 @@ pub fn controller(
         .watches_stream(pods, move |pod| {
             let run = run_of(&pod);
             // A pod may be gone shortly after its end, so that the event of its deletion is the last copy of its status.
-            if let Some(run) = &run {
-                known.note(run, &pod, &ended_pods);
+            if let (Some(run), Ok(pod)) = (&run, &pod.0) {
+                known.note(run, pod, &ended_pods);
             }
             run
         })
@@ -288,15 +289,16 @@ async fn end_server(context: Arc<Context>, run: BenchmarkRun) {
     }
 }
 
-/// Changes and deletions of Jobs or pods that the operator created.
+/// Changes and deletions of Jobs or pods that the operator created. Others may carry their labels: one that cannot be read does not
+/// stop the watch on the rest.
 fn child_changes<K>(
     namespace: Option<&str>,
     context: &Context,
-) -> impl Stream<Item = Result<K, watcher::Error>> + Send + 'static
+) -> impl Stream<Item = Result<DeserializeGuard<K>, watcher::Error>> + Send + 'static
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned + Send + 'static,
 {
-    let api = api::<K>(&context.client, namespace);
+    let api = api::<DeserializeGuard<K>>(&context.client, namespace);
     context.health.expect(api.resource_url());
     let metrics = Arc::clone(&context.metrics);
     watcher(api, watch_config(context).labels(meta::MANAGED))
@@ -355,7 +357,7 @@ fn place(metadata: &ObjectMeta) -> (&str, &str) {
 }
 
 /// The run that the labels of an object name.
-fn run_of<K: ResourceExt>(child: &K) -> Option<ObjectRef<CachedRun>> {
+fn run_of(child: &impl ResourceExt) -> Option<ObjectRef<CachedRun>> {
     let name = child.labels().get(meta::RUN)?;
     Some(ObjectRef::new(name).within(&child.namespace()?))
 }

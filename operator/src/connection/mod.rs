@@ -4,6 +4,10 @@
 //! The server ends each watch after a few seconds and the client requests it again, so that its answers show that the
 //! connection works. All reads have a time limit, idle connections are closed early, and TCP keep-alive probes the peer. The
 //! client itself never retries a request: the watches and the loop retry, and a retry inside a turn would delay other runs.
+//!
+//! Answers are cut while they arrive ([`trim`]), so that an object that somebody has filled takes little memory.
+
+pub mod trim;
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +17,9 @@ use std::{
     time::Duration,
 };
 
-use http::{Method, Request, Response};
+use bytes::Bytes;
+use http::{Method, Request, Response, header::CONTENT_TYPE};
+use http_body_util::{BodyExt as _, combinators::UnsyncBoxBody};
 use hyper_timeout::TimeoutConnector;
 use hyper_util::{client::legacy::connect::HttpConnector, rt::TokioExecutor};
 use kube::{
@@ -25,6 +31,7 @@ use tokio::time::{Instant, interval, timeout};
 use tower::{BoxError, Service, ServiceBuilder};
 use tracing::{Instrument as _, info, warn};
 
+use self::trim::Trimmer;
 use crate::{
     leadership::{Fence, Fenced},
     traces,
@@ -103,7 +110,8 @@ pub fn client(config: &Config, health: &Arc<Health>, fence: &Arc<Fence>) -> Resu
         .layer(config.extra_headers_layer()?)
         .map_err(BoxError::from)
         .service(http);
-    let service = Fenced::new(Observed { inner: service, health: Arc::clone(health) }, Arc::clone(fence));
+    let service = Observed { inner: Trimmed { inner: service }, health: Arc::clone(health) };
+    let service = Fenced::new(service, Arc::clone(fence));
     Ok(ClientBuilder::new(service, config.default_namespace.clone()).build())
 }
 
@@ -276,6 +284,39 @@ where
             let answer = answer.unwrap_or_else(|_| Err(BoxError::from(format!("no answer within {limit:?}"))));
             traces::answered(&span, answer.as_ref().ok().map(|it| it.status().as_u16()));
             answer
+        })
+    }
+}
+
+/// Cuts the answers of a service.
+struct Trimmed<S> {
+    inner: S,
+}
+
+impl<S, B> Service<Request<Body>> for Trimmed<S>
+where
+    S: Service<Request<Body>, Response = Response<B>, Error = BoxError>,
+    S::Future: Send + 'static,
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    type Response = Response<UnsyncBoxBody<Bytes, BoxError>>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let mut trimmer = Trimmer::new(request.uri().path());
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let answer = answer.await?;
+            let kind = answer.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+            let is_json = kind.is_some_and(|it| it.starts_with("application/json"));
+            let mut trim = move |bytes: Bytes| if is_json { trimmer.trim(&bytes) } else { bytes };
+            Ok(answer
+                .map(|body| body.map_frame(move |frame| frame.map_data(&mut trim)).map_err(Into::into).boxed_unsync()))
         })
     }
 }

@@ -1,0 +1,300 @@
+//! Cuts the answers of the API server while they arrive, before anything holds them.
+//!
+//! Whoever may write an object may fill it up to etcd's limit of 1.5 MiB, and a megabyte of small labels takes tens of megabytes of
+//! memory as objects. So the operator keeps [`MOST_ENTRIES`] labels, finalizers and owner references of an object at most, and
+//! [`MOST_BYTES`] of them. It drops what it never reads: `managedFields`, annotations of others, and nearly all of the spec of
+//! pods, Jobs and Deployments.
+
+use bytes::Bytes;
+
+/// The most labels that are kept of an object. The same number of annotations, of finalizers, and of owner references.
+pub const MOST_ENTRIES: usize = 256;
+/// The most bytes that are kept of an object's labels, annotations, finalizers and owner references in all.
+pub const MOST_BYTES: usize = 64 * 1024;
+/// How the annotations begin that the operator reads.
+const OWN: &[u8] = b"benchwright.dev/";
+
+/// What is done with the parts of an object or array that is being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// A list, an event of a watch, or an object.
+    Object,
+    /// The objects of a list.
+    Items,
+    /// The metadata of an object.
+    Metadata,
+    /// Labels, finalizers or owner references.
+    Limited,
+    /// Annotations.
+    Annotations,
+    /// The spec of an object of which few fields are read.
+    Spec,
+    /// All parts are kept.
+    All,
+}
+
+/// An object or array that has begun and not ended.
+#[derive(Debug)]
+struct Level {
+    rule: Rule,
+    is_object: bool,
+    /// Parts that were kept.
+    kept: usize,
+    part: Part,
+}
+
+/// Where in a part of an object or array the reader is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Before its first byte.
+    Before,
+    /// In the key of an object's part, or between key and value.
+    Key,
+    /// In the value, which has the rule.
+    Value(Rule),
+}
+
+/// What becomes of the bytes of the part that is being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Kept,
+    /// Kept if it is short enough: decided at its end.
+    Held,
+    Dropped,
+}
+
+/// Cuts one answer. Takes its bytes in pieces of any size.
+#[derive(Debug)]
+pub struct Trimmer {
+    /// The fields of the spec that are kept; `None`: all.
+    spec: Option<&'static [&'static str]>,
+    levels: Vec<Level>,
+    is_text: bool,
+    is_escaped: bool,
+    fate: Fate,
+    /// The number of levels above the part whose fate is [`Fate::Held`] or [`Fate::Dropped`].
+    decided_at: usize,
+    key: Vec<u8>,
+    held: Vec<u8>,
+    /// How many bytes the metadata of this object may still have.
+    left: usize,
+    out: Vec<u8>,
+}
+
+impl Trimmer {
+    /// For the answer to a request of this path, such as `/api/v1/namespaces/bench/pods`.
+    pub fn new(path: &str) -> Self {
+        Trimmer {
+            spec: fields_of_spec(path),
+            levels: Vec::new(),
+            is_text: false,
+            is_escaped: false,
+            fate: Fate::Kept,
+            decided_at: 0,
+            key: Vec::new(),
+            held: Vec::new(),
+            left: MOST_BYTES,
+            out: Vec::new(),
+        }
+    }
+
+    /// The next bytes of the answer, without those that are cut. Some of them may come with the next call.
+    pub fn trim(&mut self, bytes: &[u8]) -> Bytes {
+        self.out.reserve(bytes.len());
+        let mut rest = bytes;
+        while let Some((&byte, after)) = rest.split_first() {
+            if self.is_text && !self.is_escaped {
+                // Texts are most of an answer.
+                let plain = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+                if plain > 0 {
+                    self.put_all(&rest[..plain]);
+                    rest = &rest[plain..];
+                    continue;
+                }
+            }
+            self.take(byte);
+            rest = after;
+        }
+        Bytes::from(std::mem::take(&mut self.out))
+    }
+
+    fn take(&mut self, byte: u8) {
+        if self.is_text {
+            self.put(byte);
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' => self.is_escaped = true,
+                b'"' => self.is_text = false,
+                _ => {}
+            }
+            return;
+        }
+        let is_whole = self.levels.last().is_none_or(|it| it.rule == Rule::All);
+        match byte {
+            b'{' | b'[' => self.open(byte),
+            b'}' | b']' => self.close(byte),
+            _ if is_whole => {
+                self.is_text = byte == b'"';
+                self.put(byte);
+            }
+            b',' => self.end_part(),
+            b':' => self.decide(),
+            b' ' | b'\t' | b'\r' | b'\n' => {}
+            _ => {
+                self.begin_part();
+                self.is_text = byte == b'"';
+                self.put(byte);
+            }
+        }
+    }
+
+    fn open(&mut self, byte: u8) {
+        self.begin_part();
+        let rule = match self.levels.last().map(|it| (it.rule, it.part)) {
+            None => Rule::Object,
+            Some((Rule::All, _)) => Rule::All,
+            Some((_, Part::Value(rule))) => rule,
+            Some(_) => Rule::All,
+        };
+        // What is dropped or held is not cut further.
+        let rule = if self.fate == Fate::Kept { rule } else { Rule::All };
+        if rule == Rule::Metadata {
+            self.left = MOST_BYTES;
+        }
+        self.put(byte);
+        self.levels.push(Level { rule, is_object: byte == b'{', kept: 0, part: Part::Before });
+    }
+
+    fn close(&mut self, byte: u8) {
+        if self.levels.last().is_some_and(|it| it.rule != Rule::All) {
+            self.end_part();
+        }
+        self.levels.pop();
+        self.put(byte);
+    }
+
+    /// The first byte of a part: a key, or an item of an array.
+    fn begin_part(&mut self) {
+        let Some(level) = self.levels.last_mut().filter(|it| it.rule != Rule::All && it.part == Part::Before) else {
+            return;
+        };
+        if level.is_object {
+            level.part = Part::Key;
+            self.key.clear();
+            return;
+        }
+        level.part = Part::Value(if level.rule == Rule::Items { Rule::Object } else { Rule::All });
+        let fate = self.fate_of(&[]);
+        self.begin(fate);
+    }
+
+    /// The end of a key.
+    fn decide(&mut self) {
+        let Some(level) = self.levels.last() else { return };
+        let name = self.key.get(1..self.key.len().saturating_sub(1)).unwrap_or_default();
+        let value = match (level.rule, name) {
+            (Rule::Object, b"metadata") => Rule::Metadata,
+            (Rule::Object, b"items") => Rule::Items,
+            (Rule::Object, b"object") => Rule::Object,
+            (Rule::Object, b"spec") if self.spec.is_some() => Rule::Spec,
+            (Rule::Metadata, b"labels" | b"finalizers" | b"ownerReferences") => Rule::Limited,
+            (Rule::Metadata, b"annotations") => Rule::Annotations,
+            _ => Rule::All,
+        };
+        let fate = self.fate_of(name);
+        let key = std::mem::take(&mut self.key);
+        if let Some(level) = self.levels.last_mut() {
+            level.part = Part::Value(value);
+        }
+        self.begin(fate);
+        self.put_all(&key);
+        self.put(b':');
+        self.key = key;
+    }
+
+    fn fate_of(&self, key: &[u8]) -> Fate {
+        let Some(level) = self.levels.last() else { return Fate::Kept };
+        match level.rule {
+            Rule::Metadata if key == b"managedFields" => Fate::Dropped,
+            Rule::Limited | Rule::Annotations if level.kept >= MOST_ENTRIES => Fate::Dropped,
+            Rule::Annotations if !key.starts_with(OWN) => Fate::Dropped,
+            Rule::Limited | Rule::Annotations => Fate::Held,
+            Rule::Spec if !self.spec.iter().copied().flatten().any(|it| it.as_bytes() == key) => Fate::Dropped,
+            _ => Fate::Kept,
+        }
+    }
+
+    fn begin(&mut self, fate: Fate) {
+        self.fate = fate;
+        self.decided_at = self.levels.len();
+        if fate == Fate::Kept {
+            self.separate();
+        }
+    }
+
+    /// Puts a comma between this part and the last one that was kept.
+    fn separate(&mut self) {
+        let Some(level) = self.levels.last_mut() else { return };
+        level.kept += 1;
+        if level.kept > 1 {
+            self.out.push(b',');
+        }
+    }
+
+    fn end_part(&mut self) {
+        if self.fate == Fate::Held && self.decided_at == self.levels.len() {
+            let held = std::mem::take(&mut self.held);
+            self.fate = Fate::Kept;
+            self.separate();
+            self.out.extend_from_slice(&held);
+            self.left = self.left.saturating_sub(held.len());
+        }
+        if self.decided_at == self.levels.len() {
+            self.fate = Fate::Kept;
+        }
+        self.held.clear();
+        if let Some(level) = self.levels.last_mut() {
+            level.part = Part::Before;
+        }
+    }
+
+    fn put(&mut self, byte: u8) {
+        self.put_all(&[byte]);
+    }
+
+    fn put_all(&mut self, bytes: &[u8]) {
+        if self.levels.last().is_some_and(|it| it.part == Part::Key) {
+            self.key.extend_from_slice(bytes);
+            return;
+        }
+        match self.fate {
+            Fate::Kept => self.out.extend_from_slice(bytes),
+            Fate::Held if self.held.len() + bytes.len() > self.left => {
+                self.fate = Fate::Dropped;
+                self.held = Vec::new();
+            }
+            Fate::Held => self.held.extend_from_slice(bytes),
+            Fate::Dropped => {}
+        }
+    }
+}
+
+/// The fields of the spec that are read of an object of this path; `None`: all of them may be.
+fn fields_of_spec(path: &str) -> Option<&'static [&'static str]> {
+    let mut parts = path.trim_start_matches('/').split('/');
+    // `api/v1/…` or `apis/GROUP/VERSION/…`, then `namespaces/NAME/…` but for a list of all namespaces.
+    let group = if parts.next()? == "api" { 1 } else { 2 };
+    let mut parts = parts.skip(group).peekable();
+    if parts.peek() == Some(&"namespaces") {
+        parts.nth(1)?;
+    }
+    match parts.next()? {
+        "pods" => Some(&["nodeName"]),
+        "jobs" => Some(&["suspend"]),
+        "deployments" => Some(&[]),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
