@@ -65,7 +65,7 @@ async fn a_drained_launcher_is_measured_again() -> anyhow::Result<()> {
     let _alone = ALONE.lock().await;
     let cluster = Cluster::with_operator().await?;
     let namespace = Namespace::new(&cluster, "drain").await?;
-    namespace.create_run("chat", &spec(20, "execution: {gracePeriodSeconds: 15}")).await?;
+    namespace.create_run("chat", &spec(40, "execution: {gracePeriodSeconds: 15}")).await?;
     let pod = measuring(&namespace, 1).await?;
     let node = pod.spec.and_then(|it| it.node_name).context("a pod that runs has a node")?;
     let cordoned = Cordoned(node.clone());
@@ -77,7 +77,7 @@ async fn a_drained_launcher_is_measured_again() -> anyhow::Result<()> {
     let waits = |it: &BenchmarkRunStatus| it.reason == "Unschedulable";
     namespace.wait_for("chat", "an attempt that waits for a node", SOON, waits).await?;
     drop(cordoned);
-    assert_measured_again(&namespace.wait_finished("chat", SOON).await?, 100);
+    assert_measured_again(&namespace.wait_finished("chat", 2 * SOON).await?, 200);
     Ok(())
 }
 
