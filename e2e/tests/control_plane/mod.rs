@@ -1,5 +1,6 @@
-//! What a cluster does to a run, and several operators at once: on a real control plane whose nodes are KWOK's. Run by
-//! `make disruptions` and `make leader`.
+//! What a cluster does to a run, several operators at once, and hostile tenants: on a real control plane whose nodes are KWOK's. Run
+//! by `make disruptions`, `make leader` and `make tenants`.
 
 mod disruptions;
 mod leader;
+mod tenants;

@@ -106,6 +106,11 @@ pub fn check(
             format!("{}, in all {} seconds", effective.execution.deadlines.run_seconds, effective.measuring_seconds());
         all.add("spec.execution.deadlines.runSeconds", found, &rule);
     }
+    let start_seconds = effective.execution.deadlines.start_seconds;
+    if let Some(most) = limits.max_start_seconds.filter(|it| start_seconds > *it) {
+        let rule = format!("a run may take {most} seconds to start (limits.maxStartSeconds); lower it");
+        all.add("spec.execution.deadlines.startSeconds", start_seconds.to_string(), &rule);
+    }
     if let (Some(most), Some(asked)) = (&limits.max_resources, &launcher.resources) {
         check_resources("spec.launcher", asked, most, "maxResources", &mut all);
         if let Some(amount) = most.get("memory").filter(|_| !asked.limits.contains_key("memory")) {

@@ -22,6 +22,8 @@ pub use server::Server;
 
 /// The most entries of a list: each run is held against all of them.
 const MAX_ENTRIES: usize = 256;
+/// How long an attempt may wait for its queue while other runs wait for it, where the administrators set nothing.
+const QUEUE_SECONDS: u32 = 1_800;
 
 /// Limits for all namespaces, and what is different in some. The default allows what Kubernetes allows.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -70,6 +72,11 @@ pub struct Limits {
     pub max_concurrency: Option<u32>,
     /// The longest time in which an attempt may send load, with all repeats and waits between them, in seconds; from 1.
     pub max_run_seconds: Option<u32>,
+    /// The highest `execution.deadlines.startSeconds`, in seconds; from 1. A run has its target meanwhile.
+    pub max_start_seconds: Option<u32>,
+    /// How long an attempt may wait for its queue while other runs wait for its target or for its place in the namespace, in seconds; from
+    /// 1. Absent: [`QUEUE_SECONDS`].
+    pub max_queue_seconds: Option<u32>,
     /// The most that a launcher may request, and its highest limits. Resources that it does not name may not be asked for.
     pub max_resources: Option<BTreeMap<String, AnyValue>>,
     /// The same of a replica of a server that is started for a run. Absent: `maxResources`.
@@ -155,6 +162,11 @@ impl Policy {
 }
 
 impl Limits {
+    /// How long an attempt may wait for its queue while other runs wait for it, in seconds.
+    pub fn queue_seconds(&self) -> u32 {
+        self.max_queue_seconds.unwrap_or(QUEUE_SECONDS)
+    }
+
     fn replace(&mut self, newer: &Limits) {
         // Destructured, so that no limit is forgotten.
         let Limits {
@@ -168,6 +180,8 @@ impl Limits {
             max_requests_per_second,
             max_concurrency,
             max_run_seconds,
+            max_start_seconds,
+            max_queue_seconds,
             max_resources,
             max_server_resources,
             max_server_replicas,
@@ -184,6 +198,8 @@ impl Limits {
         self.max_requests_per_second = max_requests_per_second.or(self.max_requests_per_second);
         self.max_concurrency = max_concurrency.or(self.max_concurrency);
         self.max_run_seconds = max_run_seconds.or(self.max_run_seconds);
+        self.max_start_seconds = max_start_seconds.or(self.max_start_seconds);
+        self.max_queue_seconds = max_queue_seconds.or(self.max_queue_seconds);
         self.max_resources = max_resources.or(self.max_resources.take());
         self.max_server_resources = max_server_resources.or(self.max_server_resources.take());
         self.max_server_replicas = max_server_replicas.or(self.max_server_replicas);
@@ -215,6 +231,8 @@ impl Limits {
         for (name, count) in [
             ("maxConcurrency", self.max_concurrency),
             ("maxRunSeconds", self.max_run_seconds),
+            ("maxStartSeconds", self.max_start_seconds),
+            ("maxQueueSeconds", self.max_queue_seconds),
             ("maxServerReplicas", self.max_server_replicas),
             ("maxConcurrentAttempts", self.max_concurrent_attempts),
         ] {

@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use crds::{BenchmarkRun, status::Phase};
+use crds::{BenchmarkRun, Reason, status::Phase};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
@@ -124,6 +124,16 @@ impl Namespaces {
         (place == Place::Waiting).then_some(before + 1)
     }
 
+    /// Whether another run of the namespace waits for the place of a run.
+    pub fn is_wanted(&self, run: &BenchmarkRun, policy: &Policy) -> bool {
+        let (uid, namespace) = (run.uid().unwrap_or_default(), run.namespace().unwrap_or_default());
+        let Some(most) = policy.max_concurrent_attempts(&namespace) else { return false };
+        let all = self.lock();
+        let waits =
+            |(other, it): (&String, &Entry)| *other != uid && it.namespace == namespace && it.place == Place::Waiting;
+        free(&all, &namespace, most) == 0 && all.iter().any(waits)
+    }
+
     /// A run was deleted.
     pub fn forget(&self, uid: &str) {
         let mut all = self.lock();
@@ -158,6 +168,9 @@ fn free(all: &HashMap<String, Entry>, namespace: &str, most: u32) -> usize {
 /// waits for its queue keeps its place: the queue starts it at any time.
 fn has_attempts(run: &BenchmarkRun) -> bool {
     let Some(status) = &run.status else { return false };
+    if status.attempts.last().is_some_and(|it| it.end_time.is_some() && it.reason == Reason::Suspended) {
+        return false;
+    }
     let is_queued = status.phase == Some(Phase::Suspended) && !run.spec.suspend && current_attempt(status).is_some();
     is_queued || !status.attempts.is_empty() && !matches!(status.phase, Some(Phase::Suspended | Phase::Pending))
 }

@@ -243,7 +243,7 @@ impl Decision<'_> {
             children.push(Child::Claim(Box::new(pvc::build(self.run, pvc))));
         }
         let mut job = job::build(self.run, attempt.number, &self.effective, self.turn.settings);
-        if let Some(key) = TargetKey::of_input(&input.run, self.turn.settings) {
+        if let Some(key) = TargetKey::of_input(&self.run.spec, &input.run, self.turn.settings) {
             exclusive::label(&mut job, key);
         }
         if let Some(queue) = &self.run.spec.queue_name {

@@ -37,10 +37,15 @@ pub(super) const STAY: [(&str, &str); 2] =
 /// How long after all deadlines of the launcher Kubernetes ends the Job.
 const BACKSTOP_SECONDS: i64 = 300;
 
+/// The time after which Kubernetes ends the Job whatever happens, in seconds.
+pub fn deadline(effective: &EffectiveSpec) -> i64 {
+    let deadlines = [effective.execution.deadlines.start_seconds, effective.launcher_seconds()];
+    deadlines.into_iter().map(i64::from).sum::<i64>() + BACKSTOP_SECONDS
+}
+
 /// Builds the Job.
 pub fn build(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec, settings: &Settings) -> Job {
-    let deadlines = [effective.execution.deadlines.start_seconds, effective.launcher_seconds()];
-    let deadline = deadlines.into_iter().map(i64::from).sum::<i64>() + BACKSTOP_SECONDS;
+    let deadline = deadline(effective);
     Job {
         metadata: meta::owned(run, attempt, meta::attempt_name(run, attempt)),
         spec: Some(JobSpec {

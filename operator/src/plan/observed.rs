@@ -51,6 +51,9 @@ pub struct Observed {
     pub wait: Option<Wait>,
     /// When the run was last told to wait for its target. The time to wait for its other objects begins anew then.
     pub last_in_line: Option<Timestamp>,
+    /// After how many seconds in its queue the attempt ends, because another run waits for its target or its namespace; `None`: none
+    /// waits.
+    pub queue_limit: Option<u32>,
     /// The API server's refusal to create a child in this turn.
     pub refused: Option<Refused>,
     /// All Jobs of a finished run that are due to be deleted; `None` where none are due, or they could not be read.

@@ -44,6 +44,9 @@ impl Decision<'_> {
             return self.give_up(Reason::Suspended, &format!("{by}; the attempt is lost, and another one follows"));
         }
         let age = seconds_since(observed.job.created.unwrap_or(attempt.start_time), self.turn.now);
+        if let Some(plan) = self.let_others_in(age) {
+            return plan;
+        }
         let mut plan = match queue {
             Some(queue) => self.queued(queue, age),
             None => self.status_plan(NextStatus::new(
@@ -54,6 +57,17 @@ impl Decision<'_> {
         };
         plan.next_look = Some(if age < MISSING_SECONDS { OFTEN } else { SELDOM });
         plan
+    }
+
+    /// Ends an attempt that its queue does not admit while others wait for its target: a queue may be missing, or never have room. A missing
+    /// one is not waited for that long.
+    fn let_others_in(&self, age: u32) -> Option<Plan> {
+        let is_missing = self.observed.queue.as_ref().is_some_and(|it| !it.exists);
+        let limit = self.observed.queue_limit.map(|it| if is_missing { it.min(MISSING_SECONDS) } else { it })?;
+        let message = format!(
+            "the queue has not admitted the attempt within {limit} seconds, and other runs wait; it ends, and another one follows behind them"
+        );
+        (age >= limit).then(|| self.give_up(Reason::Suspended, &message))
     }
 
     /// The status of a run that waits for its queue, so many seconds after the creation of its Job.

@@ -15,6 +15,7 @@ use crate::plan::{
         Wait,
         line::{Ahead, Busy, Member, Place},
     },
+    job,
 };
 
 /// How long the Job of a deleted run is looked at that nobody deletes, in seconds: a run may be deleted and leave its Job. The
@@ -22,6 +23,10 @@ use crate::plan::{
 const ORPHAN_SECONDS: u32 = 3_600;
 /// The grace period of a run that names none and has no attempt, in seconds.
 const GRACE_SECONDS: u32 = 60;
+/// How long a run that may begin, or that is new, is waited for until its turn asks.
+const PATIENCE: SignedDuration = SignedDuration::from_secs(15);
+/// How long a run keeps a place whose intent could not be written: the answer may have been lost, and the write done.
+const UNSURE: SignedDuration = SignedDuration::from_secs(20);
 
 /// How far a run is. Both numbers only grow, so that they tell an outdated event of a watch from a newer state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,7 +59,15 @@ pub(super) struct Entry {
     told: Option<Timestamp>,
     /// It was allowed to begin, and the status may not say so yet.
     taken: bool,
+    /// Since when its turn is expected to ask.
+    called: Option<Timestamp>,
+    /// Its last status could not be written, so that it has no place in the line. Until this time the write may have been done.
+    unwritten: Option<Timestamp>,
     version: Version,
+    /// It is between two attempts of its own.
+    is_between: bool,
+    /// When its attempt has ended by the deadlines of its Job, whatever the status says.
+    ends: Timestamp,
     /// The Job of its last attempt; empty before the first one.
     job: String,
     grace_seconds: u32,
@@ -68,6 +81,7 @@ impl Entry {
             namespace: run.namespace().unwrap_or_default(),
             name: run.name_any(),
             created: run.creation_timestamp().map_or(Timestamp::MAX, |it| it.0),
+            turns: [Timestamp::MIN, last_attempt(run).map_or(Timestamp::MIN, |it| it.start_time)],
             exclusive: effective::exclusive(&run.spec.target),
             place: place_of(run, now)?,
         };
@@ -76,7 +90,11 @@ impl Entry {
             asked: None,
             told: None,
             taken: false,
+            called: Some(now),
+            unwritten: None,
             version: Version::of(run),
+            is_between: last_attempt(run).is_some_and(|it| it.end_time.is_some()),
+            ends: ends(run),
             job: last_attempt(run).map(|it| it.job_name.clone()).unwrap_or_default(),
             grace_seconds: grace_seconds(run),
         })
@@ -90,7 +108,9 @@ impl Entry {
         let mut next = Entry::new(run, now)?;
         next.asked = self.asked;
         next.told = self.told;
+        next.called = self.called;
         let has_begun = run.status.as_ref().is_some_and(|it| current_attempt(it).is_some());
+        next.unwritten = self.unwritten.filter(|_| !has_begun);
         if self.taken && !has_begun && !run.is_finished() && run.metadata.deletion_timestamp.is_none() {
             next.take();
         }
@@ -109,6 +129,57 @@ impl Entry {
         }
         self.taken = false;
         Some(self)
+    }
+
+    /// The run as others have to see it now. It is not in front of them while nobody hears from it: neither a turn that does not come nor
+    /// a status that cannot be written may hold a target.
+    pub(super) fn seen(&self, now: Timestamp) -> Member {
+        let is_late = self.called.is_some_and(|it| now.duration_since(it) > PATIENCE);
+        let place = match (self.member.place, self.unwritten) {
+            (Place::Waiting, Some(until)) if until > now => Place::Holding,
+            (Place::Waiting, Some(_)) => Place::Aside,
+            (Place::Waiting, None) if is_late => Place::Aside,
+            (Place::Holding, Some(_)) if !self.taken && (self.is_between || self.ends < now) => Place::Aside,
+            (place, _) => place,
+        };
+        Member { place, ..self.member.clone() }
+    }
+
+    /// How long until nobody waits for this run any more, if it is not heard of.
+    pub(super) fn is_waited_for(&self, now: Timestamp) -> Option<SignedDuration> {
+        let called = self.called.and_then(|it| it.checked_add(PATIENCE).ok());
+        let until = [called.filter(|_| self.member.place == Place::Waiting), self.unwritten];
+        until.into_iter().flatten().map(|it| it.duration_since(now)).filter(|it| it.is_positive()).min()
+    }
+
+    /// The run as it asks: behind all others if its last status could not be written. Between two attempts it keeps its target, unless a
+    /// run of another namespace waits.
+    pub(super) fn asks(&mut self, is_wanted: bool) -> Member {
+        self.called = None;
+        let mut member = self.member.clone();
+        if self.unwritten.is_some() {
+            member.turns = [Timestamp::MAX; 2];
+        }
+        if member.place == Place::Holding && self.is_between && !self.taken && is_wanted {
+            member.place = Place::Waiting;
+        }
+        member
+    }
+
+    /// Its turn is expected from now on.
+    pub(super) fn call(&mut self, now: Timestamp) {
+        self.called.get_or_insert(now);
+    }
+
+    /// A status was written, or not. One that was not may have been, if the answer was lost.
+    pub(super) fn written(&mut self, is_written: bool, now: Timestamp) {
+        if is_written {
+            self.unwritten = None;
+        } else if self.give_back() {
+            self.unwritten = Some(now.checked_add(UNSURE).unwrap_or(Timestamp::MAX));
+        } else {
+            self.unwritten.get_or_insert(now);
+        }
     }
 
     /// Lets it begin.
@@ -172,9 +243,8 @@ pub struct Drain {
 
 impl Drain {
     /// Why the first in line waits.
-    pub(super) fn busy(&self, waits: &Member) -> Busy {
-        let name = (self.namespace == waits.namespace).then(|| format!("{}/{}", self.namespace, self.name));
-        Busy { position: 1, ahead: Ahead::Drains, name }
+    pub(super) fn busy(&self) -> Busy {
+        Busy { position: 1, ahead: Ahead::Drains, name: format!("{}/{}", self.namespace, self.name) }
     }
 }
 
@@ -214,9 +284,10 @@ fn place_of(run: &BenchmarkRun, now: Timestamp) -> Option<Place> {
         let drains = last.and_then(|it| it.end_time).and_then(drains);
         return Some(drains.unwrap_or(if stopped { Place::Aside } else { Place::Waiting }));
     }
-    // Another attempt follows: the run keeps its target.
-    if last.is_some() && phase == Some(Phase::Preparing) {
-        return Some(Place::Holding);
+    // Another attempt follows: the run keeps its target, unless its queue gave the last one no place.
+    if let Some(last) = last.filter(|_| phase == Some(Phase::Preparing)) {
+        let drains = last.end_time.and_then(drains).unwrap_or(Place::Waiting);
+        return Some(if last.reason == Reason::Suspended { drains } else { Place::Holding });
     }
     let waits_for_else = phase == Some(Phase::Pending) && status.is_some_and(|it| it.reason != Reason::TargetBusy);
     Some(if waits_for_else { Place::Aside } else { Place::Waiting })
@@ -226,6 +297,16 @@ fn place_of(run: &BenchmarkRun, now: Timestamp) -> Option<Place> {
 fn drained_at(stopped: Timestamp, grace_seconds: u32) -> Timestamp {
     let time = SignedDuration::from_secs(grace_seconds.into()) + LEEWAY;
     stopped.checked_add(time).unwrap_or(Timestamp::MAX)
+}
+
+/// When the Job of the last attempt has ended by its deadlines.
+fn ends(run: &BenchmarkRun) -> Timestamp {
+    let status = run.status.as_ref();
+    let deadline = status.and_then(|it| it.effective_spec.as_ref()).map(job::deadline);
+    let end = last_attempt(run).zip(deadline).and_then(|(attempt, seconds)| {
+        attempt.start_time.checked_add(SignedDuration::from_secs(seconds) + LEEWAY).ok()
+    });
+    end.unwrap_or(Timestamp::MAX)
 }
 
 fn last_attempt(run: &BenchmarkRun) -> Option<&Attempt> {

@@ -22,7 +22,7 @@ use self::entry::Entry;
 use crate::{
     plan::exclusive::{
         TargetKey, Wait,
-        line::{Place, busy, next},
+        line::{Member, Place, busy, next},
     },
     wakes::{Wakes, Woken},
 };
@@ -34,6 +34,8 @@ const MESSAGE_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 /// How long runs wait after the start for watches that have not filled their caches. A namespace that cannot be watched must
 /// not hold up the others.
 const LONGEST_FILLING: Duration = Duration::from_secs(30);
+/// As many of the first ones in line look again as soon as a run that is not heard of lets them in.
+const SOONER: usize = 2;
 /// How often entries whose time has passed are looked for.
 const SWEEP_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
@@ -47,13 +49,22 @@ pub struct Targets {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The runs of each target, by UID.
-    by_key: HashMap<TargetKey, HashMap<String, Entry>>,
+    /// The runs of each target.
+    by_key: HashMap<TargetKey, Line>,
     /// The key of each run, by UID.
     keys: HashMap<String, TargetKey>,
     /// Watches whose caches are not filled, and since when.
     filling: Vec<Instant>,
     swept: Option<Timestamp>,
+}
+
+/// The runs of a target.
+#[derive(Debug, Default)]
+struct Line {
+    /// By UID.
+    runs: HashMap<String, Entry>,
+    /// When a run of each namespace last began.
+    turns: HashMap<String, Timestamp>,
 }
 
 /// Whether a run may begin.
@@ -92,7 +103,7 @@ impl Targets {
         }
         state.sweep(now);
         if is < was || before.is_some_and(|it| it != key) {
-            self.wake_next(state, before.unwrap_or(key));
+            self.wake_next(state, before.unwrap_or(key), now);
         }
     }
 
@@ -104,23 +115,50 @@ impl Targets {
             return Answer::NotYet;
         }
         let Some(key) = state.keys.get(uid).copied() else { return Answer::Begin(Vec::new()) };
-        let Some(all) = state.by_key.get_mut(&key) else { return Answer::Begin(Vec::new()) };
-        let Some(own) = all.get(uid).map(|it| it.member.clone()) else { return Answer::Begin(Vec::new()) };
+        let Some(line) = state.by_key.get_mut(&key) else { return Answer::Begin(Vec::new()) };
         // Whether the pods of ended runs work is for the caller to see.
-        let works = all.values().filter(|it| !matches!(it.member.place, Place::Draining { .. }));
-        let busy = busy(&own, works.map(|it| &it.member), now);
-        let mut drains: Vec<_> = all.values().filter(|it| it.drains_before(&own, now)).map(Entry::drain).collect();
+        let works: Vec<_> = line.seen(now).filter(|it| !matches!(it.place, Place::Draining { .. })).collect();
+        let Some(entry) = line.runs.get_mut(uid) else { return Answer::Begin(Vec::new()) };
+        let namespace = entry.member.namespace.clone();
+        let own = entry.asks(works.iter().any(|it| it.place == Place::Waiting && it.namespace != namespace));
+        let own = Member { turns: line.turns_of(&own), ..own };
+        let busy = busy(&own, works.iter(), now);
+        let mut drains: Vec<_> =
+            line.runs.values().filter(|it| it.drains_before(&own, now)).map(Entry::drain).collect();
         drains.sort_by(|a, b| a.uid.cmp(&b.uid));
-        let Some(entry) = all.get_mut(uid) else { return Answer::Begin(Vec::new()) };
+        // The first ones in line do not wait longer than necessary for a run that is not heard of.
+        let silent = line.runs.values().filter(|it| it.member.uid != uid).filter_map(|it| it.is_waited_for(now)).min();
+        let silent = silent.filter(|_| busy.as_ref().is_some_and(|it| it.position <= SOONER));
+        let Some(entry) = line.runs.get_mut(uid) else { return Answer::Begin(Vec::new()) };
         match busy {
             Some(busy) => {
                 entry.give_back();
-                Answer::Wait(entry.wait(busy, now))
+                let mut wait = entry.wait(busy, now);
+                if let Some(silent) = silent.and_then(|it| Duration::try_from(it).ok()) {
+                    wait.next_look = wait.next_look.min(silent + Duration::from_secs(1));
+                }
+                Answer::Wait(wait)
             }
             None => {
                 entry.take();
+                line.turns.insert(own.namespace, now);
                 Answer::Begin(drains)
             }
+        }
+    }
+
+    /// Whether another run waits for the target of a run, and may begin once this one leaves it.
+    pub fn is_wanted(&self, uid: &str, now: Timestamp) -> bool {
+        let state = self.lock();
+        let Some(line) = state.keys.get(uid).and_then(|it| state.by_key.get(it)) else { return false };
+        let Some(own) = line.runs.get(uid) else { return false };
+        line.seen(now).any(|it| it.place == Place::Waiting && it.excludes(&own.member))
+    }
+
+    /// A status of a run was written or not: without one it has no place.
+    pub fn written(&self, uid: &str, is_written: bool, now: Timestamp) {
+        if let Some(entry) = self.lock().entry(uid) {
+            entry.written(is_written, now);
         }
     }
 
@@ -129,16 +167,16 @@ impl Targets {
         let mut state = self.lock();
         let entry = state.entry(uid)?;
         entry.give_back();
-        Some(entry.wait(drain.busy(&entry.member), now))
+        Some(entry.wait(drain.busy(), now))
     }
 
     /// Gives a place back that [`Targets::ask`] took, because the run does not begin: the intent was certainly not written, or
     /// the run has to do something else first.
-    pub fn give_back(&self, uid: &str) {
+    pub fn give_back(&self, uid: &str, now: Timestamp) {
         let mut state = self.lock();
         let was_taken = state.entry(uid).is_some_and(Entry::give_back);
         if let Some(key) = state.keys.get(uid).copied().filter(|_| was_taken) {
-            self.wake_next(&state, key);
+            self.wake_next(&mut state, key, now);
         }
     }
 
@@ -159,19 +197,18 @@ impl Targets {
     pub fn forget(&self, uid: &str, now: Timestamp) {
         let mut state = self.lock();
         if let Some(key) = state.forget(uid, now) {
-            self.wake_next(&state, key);
+            self.wake_next(&mut state, key, now);
         }
     }
 
     /// Removes the runs of a namespace, or of all, that a watch does not know any more.
     pub fn retain(&self, namespace: Option<&str>, known: &HashSet<String>, now: Timestamp) {
         let mut state = self.lock();
-        let all = state.by_key.values().flat_map(HashMap::values);
-        let works = all.filter(|it| !matches!(it.member.place, Place::Draining { .. }));
+        let works = state.entries().filter(|it| !matches!(it.member.place, Place::Draining { .. }));
         let of_watch = works.filter(|it| namespace.is_none_or(|namespace| namespace == it.member.namespace));
         let gone: Vec<String> = of_watch.map(|it| it.member.uid.clone()).filter(|it| !known.contains(it)).collect();
         let freed: HashSet<_> = gone.iter().filter_map(|it| state.forget(it, now)).collect();
-        freed.into_iter().for_each(|it| self.wake_next(&state, it));
+        freed.into_iter().for_each(|it| self.wake_next(&mut state, it, now));
     }
 
     /// When a run was last told to wait: what it needs beside its target is waited for anew from then on.
@@ -210,10 +247,15 @@ impl Targets {
     }
 
     /// Wakes the runs that wait for nothing but the end of a pod.
-    fn wake_next(&self, state: &State, key: TargetKey) {
-        let Some(all) = state.by_key.get(&key) else { return };
-        let members = all.values().map(|it| &it.member);
-        next(members).into_iter().for_each(|it| self.wakes.wake(&it.namespace, &it.name));
+    fn wake_next(&self, state: &mut State, key: TargetKey, now: Timestamp) {
+        let Some(line) = state.by_key.get_mut(&key) else { return };
+        let seen: Vec<_> = line.seen(now).collect();
+        for member in next(seen.iter()) {
+            self.wakes.wake(&member.namespace, &member.name);
+            if let Some(entry) = line.runs.get_mut(&member.uid) {
+                entry.call(now);
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -222,25 +264,46 @@ impl Targets {
     }
 }
 
+impl Line {
+    /// Each run as others have to see it.
+    fn seen(&self, now: Timestamp) -> impl Iterator<Item = Member> {
+        self.runs.values().map(move |it| {
+            let seen = it.seen(now);
+            Member { turns: self.turns_of(&seen), ..seen }
+        })
+    }
+
+    /// [`Member::turns`] of a run: the first of them is known here alone.
+    fn turns_of(&self, member: &Member) -> [Timestamp; 2] {
+        let [least, own] = member.turns;
+        [self.turns.get(&member.namespace).copied().unwrap_or(Timestamp::MIN).max(least), own]
+    }
+}
+
 impl State {
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.by_key.values().flat_map(|it| it.runs.values())
+    }
+
     fn entry(&mut self, uid: &str) -> Option<&mut Entry> {
         let key = self.keys.get(uid)?;
-        self.by_key.get_mut(key)?.get_mut(uid)
+        self.by_key.get_mut(key)?.runs.get_mut(uid)
     }
 
     fn insert(&mut self, key: TargetKey, entry: Entry) {
         self.keys.insert(entry.member.uid.clone(), key);
-        self.by_key.entry(key).or_default().insert(entry.member.uid.clone(), entry);
+        let line = self.by_key.entry(key).or_default();
+        let [_, began] = entry.member.turns;
+        if began > Timestamp::MIN {
+            let turn = line.turns.entry(entry.member.namespace.clone()).or_insert(began);
+            *turn = began.max(*turn);
+        }
+        line.runs.insert(entry.member.uid.clone(), entry);
     }
 
     fn remove(&mut self, uid: &str) -> Option<Entry> {
         let key = self.keys.remove(uid)?;
-        let all = self.by_key.get_mut(&key)?;
-        let entry = all.remove(uid);
-        if all.is_empty() {
-            self.by_key.remove(&key);
-        }
-        entry
+        self.by_key.get_mut(&key)?.runs.remove(uid)
     }
 
     /// Removes a deleted run, but for its pod. Returns the key of its target if others may now begin.
@@ -260,9 +323,9 @@ impl State {
             return;
         }
         self.swept = Some(now);
-        let over = self.by_key.values().flat_map(HashMap::values).filter(|it| it.is_over(now));
-        let gone: Vec<_> = over.map(|it| it.member.uid.clone()).collect();
+        let gone: Vec<_> = self.entries().filter(|it| it.is_over(now)).map(|it| it.member.uid.clone()).collect();
         gone.iter().for_each(|it| drop(self.remove(it)));
+        self.by_key.retain(|_, it| !it.runs.is_empty());
     }
 }
 

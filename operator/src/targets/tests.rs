@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::plan::job;
 
 const URL: &str = "http://gateway.llm-d:80";
 
@@ -80,13 +81,13 @@ fn two_runs_that_are_decided_at_once_do_not_both_begin() {
     let (a, b) = (fresh("bench/a", 1), fresh("other/b", 2));
     assert_eq!(ask(&targets, &a, 10), Answer::Begin(Vec::new()));
     // Its intent is not written yet.
-    assert_waits(ask(&targets, &b, 10), "1st in line for http://gateway.llm-d:80; a run of another namespace has it");
+    assert_waits(ask(&targets, &b, 10), "1st in line for http://gateway.llm-d:80; bench/a has it");
     // An event that the watch sends late does not take the place away.
     seen(&targets, &a, 10);
-    assert_waits(ask(&targets, &b, 11), "1st in line for http://gateway.llm-d:80; a run of another namespace has it");
+    assert_waits(ask(&targets, &b, 11), "1st in line for http://gateway.llm-d:80; bench/a has it");
     seen(&targets, &measuring("bench/a", 1), 11);
     seen(&targets, &a, 11);
-    assert_waits(ask(&targets, &b, 12), "1st in line for http://gateway.llm-d:80; a run of another namespace has it");
+    assert_waits(ask(&targets, &b, 12), "1st in line for http://gateway.llm-d:80; bench/a has it");
 }
 
 #[test]
@@ -232,7 +233,7 @@ fn a_place_is_given_back_when_the_intent_was_not_written() {
     let (a, b) = (fresh("bench/a", 1), fresh("bench/b", 2));
     assert_eq!(ask(&targets, &a, 10), Answer::Begin(Vec::new()));
     assert!(matches!(ask(&targets, &b, 10), Answer::Wait(_)));
-    targets.give_back("uid-a");
+    targets.give_back("uid-a", at(10));
     assert_eq!(woken(&mut all), ["bench/a"], "it is still the first in line");
     targets.forget("uid-a", at(12));
     assert_eq!(woken(&mut all), ["bench/b"]);
@@ -271,7 +272,7 @@ fn runs_that_a_watch_missed_the_end_of_leave() {
     seen(&targets, &measuring("other/x", 1), 0);
     targets.retain(Some("bench"), &HashSet::new(), at(10));
     let Answer::Wait(wait) = ask(&targets, &fresh("bench/b", 2), 11) else { panic!() };
-    assert_eq!(wait.busy.name, None, "the run of the other namespace is another watch's");
+    assert_eq!(wait.busy.name, "other/x", "the run of the other namespace is another watch's");
     targets.retain(None, &["uid-b".to_owned()].into(), at(12));
     assert!(matches!(ask(&targets, &fresh("bench/b", 2), 13), Answer::Begin(drains) if drains.len() == 2));
 }
@@ -302,4 +303,147 @@ fn a_run_of_a_gateway_is_known_by_its_status() {
     holder.spec.target = serde_json::from_value(json!({"gatewayRef": {"name": "gw"}})).unwrap();
     seen(&targets, &holder, 1);
     assert_waits(ask(&targets, &fresh("bench/b", 2), 2), "1st in line for http://gateway.llm-d:80; bench/a has it");
+}
+
+/// A turn of a run whose status cannot be written. `is_lost`: the answer was lost, and the write may have been done.
+fn fails(targets: &Targets, run: &BenchmarkRun, second: i64, is_lost: bool) {
+    let uid = run.uid().unwrap();
+    ask(targets, run, second);
+    if !is_lost {
+        targets.give_back(&uid, at(second));
+    }
+    targets.written(&uid, false, at(second));
+}
+
+#[test]
+fn a_run_whose_status_cannot_be_written_has_no_place() {
+    let (hostile, other) = (fresh("hostile/h", 1), fresh("other/b", 2));
+    // Denied by policy, so that it never asks: a new run is waited for a moment.
+    let targets = Targets::default();
+    seen(&targets, &hostile, 10);
+    assert_waits(ask(&targets, &other, 11), &format!("2nd in line for {URL}; hostile/h begins first"));
+    assert_eq!(ask(&targets, &other, 26), Answer::Begin(Vec::new()));
+
+    // Allowed: what may have been written is waited for, and no longer although the run tries again.
+    let targets = Targets::default();
+    for second in [10, 11, 13, 17, 25] {
+        fails(&targets, &hostile, second, true);
+        if second < 25 {
+            assert_waits(ask(&targets, &other, second), &format!("1st in line for {URL}; hostile/h has it"));
+        }
+    }
+    assert_eq!(ask(&targets, &other, 30), Answer::Begin(Vec::new()));
+
+    // It was told to wait in vain, and is the oldest when the target is free.
+    let targets = Targets::default();
+    seen(&targets, &measuring("bench/a", 0), 9);
+    fails(&targets, &hostile, 10, false);
+    targets.forget("uid-a", at(20));
+    targets.drained("uid-a");
+    assert_eq!(ask(&targets, &other, 21), Answer::Begin(Vec::new()));
+
+    // The last status that was written says that it waits, and it does not come when it is called.
+    let targets = Targets::default();
+    seen(&targets, &measuring("bench/a", 0), 9);
+    let waiting = run("hostile/h", 1, json!({"phase": "Pending", "reason": "TargetBusy"}));
+    ask(&targets, &waiting, 10);
+    ask(&targets, &other, 11);
+    targets.forget("uid-a", at(20));
+    targets.drained("uid-a");
+    assert_waits(ask(&targets, &other, 21), &format!("2nd in line for {URL}; hostile/h begins first"));
+    assert_eq!(ask(&targets, &other, 36), Answer::Begin(Vec::new()));
+}
+
+#[test]
+fn an_attempt_whose_end_cannot_be_written_holds_its_target_to_its_last_deadline() {
+    let targets = Targets::default();
+    let mut holder = measuring("hostile/h", 1);
+    let effective = crds::EffectiveSpec::new(&holder.spec, "", &Settings::default());
+    let last = job::deadline(&effective) + 60;
+    holder.status.as_mut().unwrap().effective_spec = Some(effective);
+    seen(&targets, &holder, 9);
+    let other = fresh("other/b", 2);
+    let ends = |targets: &Targets, second: i64| matches!(ask(targets, &other, second), Answer::Begin(_));
+    assert!(!ends(&targets, last + 1), "its end may only be late");
+    targets.written("uid-h", false, at(20));
+    assert!(!ends(&targets, last) && ends(&targets, last + 1));
+}
+
+#[test]
+fn a_namespace_with_a_thousand_older_runs_takes_turns() {
+    let targets = Targets::default();
+    seen(&targets, &measuring("many/r0", 0), 9);
+    for number in 1..1_000 {
+        assert!(matches!(ask(&targets, &fresh(&format!("many/r{number}"), number), 10), Answer::Wait(_)));
+    }
+    let other = fresh("other/b", 2_000);
+    assert_waits(ask(&targets, &other, 11), &format!("1st in line for {URL}; many/r0 has it"));
+    let mut all = targets.woken(None);
+    targets.forget("uid-r0", at(20));
+    assert_eq!(woken(&mut all), ["other/b"]);
+    targets.drained("uid-r0");
+    assert_eq!(ask(&targets, &other, 21), Answer::Begin(Vec::new()));
+    targets.forget("uid-b", at(30));
+    assert_eq!(woken(&mut all), ["many/r1"]);
+}
+
+#[test]
+fn a_run_that_tries_again_lets_other_namespaces_in() {
+    let retrying = run("bench/b", 2, json!({"phase": "Preparing", "attempts": [attempt(1, Some(20))]}));
+    let after = |other: &str| {
+        let targets = Targets::default();
+        seen(&targets, &measuring("bench/b", 2), 9);
+        ask(&targets, &fresh(other, 3), 10);
+        seen(&targets, &retrying, 20);
+        ask(&targets, &retrying, 21)
+    };
+    assert_eq!(after("bench/c"), Answer::Begin(Vec::new()));
+    assert_waits(after("other/c"), &format!("2nd in line for {URL}; other/c begins first"));
+}
+
+#[test]
+fn a_run_that_its_queue_does_not_admit_goes_behind_the_others() {
+    let queued = run("bench/a", 1, json!({"phase": "Suspended", "reason": "Queued", "attempts": [attempt(1, None)]}));
+    let mut ended = attempt(1, Some(20));
+    ended["reason"] = json!("Suspended");
+    let let_go = run("bench/a", 1, json!({"phase": "Preparing", "attempts": [ended]}));
+    let targets = Targets::default();
+    seen(&targets, &queued, 9);
+    assert!(!targets.is_wanted("uid-a", at(10)));
+    let other = fresh("bench/b", 2);
+    assert_waits(ask(&targets, &other, 10), &format!("1st in line for {URL}; bench/a has it"));
+    assert!(targets.is_wanted("uid-a", at(11)));
+    seen(&targets, &let_go, 20);
+    assert!(matches!(ask(&targets, &other, 21), Answer::Begin(drains) if drains.len() == 1));
+    targets.drained("uid-a");
+    assert_waits(ask(&targets, &let_go, 22), &format!("1st in line for {URL}; bench/b has it"));
+}
+
+proptest::proptest! {
+    /// Of two runs on one target the second one begins within a minute, whatever becomes of the turns and writes of the first one.
+    #[test]
+    fn a_run_that_is_never_written_delays_another_one_by_less_than_a_minute(
+        turns in proptest::collection::vec((0..60_i64, proptest::prelude::any::<bool>()), 0..30),
+        is_told in proptest::prelude::any::<bool>(),
+        begins in 0..60_i64,
+    ) {
+        let status = if is_told { json!({"phase": "Pending", "reason": "TargetBusy"}) } else { json!({}) };
+        let (hostile, other) = (run("hostile/h", 1, status), fresh("other/b", 2));
+        let targets = Targets::default();
+        seen(&targets, &hostile, 0);
+        let mut looks = begins;
+        for second in 0..begins + 60 {
+            for (_, is_lost) in turns.iter().filter(|(at, _)| *at == second) {
+                fails(&targets, &hostile, second, *is_lost);
+            }
+            if second == looks {
+                match ask(&targets, &other, second) {
+                    Answer::Begin(_) => return Ok(()),
+                    Answer::Wait(wait) => looks += i64::try_from(wait.next_look.as_secs()).unwrap(),
+                    Answer::NotYet => {}
+                }
+            }
+        }
+        proptest::prop_assert!(false, "it waits still");
+    }
 }

@@ -1,6 +1,6 @@
 //! [I/O] The part of a turn that asks for the target.
 
-use crds::BenchmarkRun;
+use crds::{BenchmarkRun, status::Phase};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
@@ -38,15 +38,20 @@ pub async fn ask(
     let (targets, settings) = (&context.targets, &context.settings);
     let uid = run.uid().unwrap_or_default();
     let key = match &observed.input {
-        Some(Ok(input)) => TargetKey::of_input(&input.run, settings),
+        Some(Ok(input)) => TargetKey::of_input(&run.spec, &input.run, settings),
         _ => TargetKey::of_run(run, settings),
     };
     let begins = would_begin(run, observed);
     if !begins {
-        targets.give_back(&uid);
+        targets.give_back(&uid, now);
     }
     targets.note_live(run, key, now);
     observed.last_in_line = targets.last_in_line(&uid);
+    if waits_for_queue(run) {
+        let is_wanted = targets.is_wanted(&uid, now) || context.namespaces.is_wanted(run, &context.policy);
+        let namespace = run.namespace().unwrap_or_default();
+        observed.queue_limit = is_wanted.then(|| context.policy.limits(&namespace).queue_seconds());
+    }
     let Some(key) = key.filter(|_| begins) else { return Ok(Next::Plan) };
     match targets.ask(&uid, now) {
         Answer::NotYet => return Ok(Next::Later),
@@ -117,23 +122,32 @@ fn hide(unread: &mut Unread) {
             .to_owned();
 }
 
-/// Takes what a turn has written. A place is given back only if the intent was certainly not written: an answer that is lost
-/// may belong to a write that was done.
+/// Takes what a turn has written. A place is given back at once if the intent was certainly not written, and otherwise a moment later:
+/// an answer that is lost may belong to a write that was done.
 pub fn settle(context: &Context, run: &BenchmarkRun, applied: &Result<Option<BenchmarkRun>, Error>, now: Timestamp) {
+    let (targets, uid) = (&context.targets, run.uid().unwrap_or_default());
     match applied {
         Ok(Some(after)) => {
             let key = TargetKey::of_run(after, &context.settings);
+            targets.written(&uid, true, now);
             if after.status.as_ref().and_then(current_attempt).is_none() {
                 // It waits for something else, such as its namespace.
-                context.targets.give_back(&run.uid().unwrap_or_default());
+                targets.give_back(&uid, now);
             }
-            context.targets.note_live(after, key, now);
+            targets.note_live(after, key, now);
         }
         Ok(None) => {}
-        Err(Error::Outdated) => context.targets.give_back(&run.uid().unwrap_or_default()),
+        Err(Error::Outdated) => targets.give_back(&uid, now),
         Err(Error::Api(kube::Error::Api(status))) if (400..500).contains(&status.code) => {
-            context.targets.give_back(&run.uid().unwrap_or_default());
+            targets.give_back(&uid, now);
+            targets.written(&uid, false, now);
         }
-        Err(_) => {}
+        Err(_) => targets.written(&uid, false, now),
     }
+}
+
+/// Whether the attempt of a run is known to wait for its queue.
+fn waits_for_queue(run: &BenchmarkRun) -> bool {
+    let status = run.status.as_ref();
+    status.is_some_and(|it| it.phase == Some(Phase::Suspended) && current_attempt(it).is_some()) && !run.spec.suspend
 }

@@ -146,6 +146,31 @@ fn an_attempt_that_its_queue_stops_is_lost_and_counts_towards_no_limit() {
 }
 
 #[test]
+fn an_attempt_that_others_wait_for_leaves_its_queue_after_a_time() {
+    let run = in_queue(Phase::Suspended);
+    let mut wanted = waiting();
+    wanted.queue_limit = Some(1_800);
+    check(&run, &wanted, 1_799, &queued());
+    let lost = Want { reason: Some(Reason::Suspended), says: "within 1800 seconds", again: true, ..Want::default() };
+    let given_up = after(&run, &check(&run, &wanted, 1_800, &lost));
+    let again = Want {
+        phase: Some(Phase::Preparing),
+        reason: Some(Reason::Retrying),
+        stops: Some(Stop::Job("chat-2db482-a1".into())),
+        attempt_ended: Some(Reason::Suspended),
+        ..Want::default()
+    };
+    check(&given_up, &wanted, 1_801, &again);
+
+    // A queue that does not exist is not waited for as long, and while nobody waits it may be created later.
+    let mut missing = Observed { queue: Some(QueueState::default()), ..wanted };
+    let lost = Want { reason: Some(Reason::Suspended), says: "within 60 seconds", again: true, ..Want::default() };
+    check(&run, &missing, 60, &lost);
+    missing.queue_limit = None;
+    check(&run, &missing, 1_000_000, &Want { reason: Some(Reason::QueueNotFound), ..Want::default() });
+}
+
+#[test]
 fn a_job_that_something_else_suspends_is_no_failure() {
     let run = in_phase(SIMULATOR, Phase::Starting);
     let mut observed = waiting();

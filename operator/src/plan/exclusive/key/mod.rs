@@ -1,8 +1,13 @@
 //! Which runs load the same server: the key of a target.
 
-use std::fmt;
+use std::{fmt, net::IpAddr};
 
-use crds::{BenchmarkRun, ResolvedRun, Settings, benchmark_run::ServiceRef, hex, resolve::Endpoint};
+use crds::{
+    BenchmarkRun, BenchmarkRunSpec, ResolvedRun, Settings,
+    benchmark_run::{ServiceRef, Target},
+    hex,
+    resolve::Endpoint,
+};
 use kube::ResourceExt as _;
 use policy::Server;
 use sha2::{Digest as _, Sha256};
@@ -12,22 +17,26 @@ const BYTES: usize = 10;
 
 /// A short hash of the host and port of a target, in the one form that all names of it have in common. It prints as 20 hex
 /// digits.
+///
+/// A server outside of the cluster serves many, so that its runs wait for each other within their namespace only, unless they ask for
+/// more by `target.exclusive: true`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TargetKey([u8; BYTES]);
 
 impl TargetKey {
     /// The key of what an attempt loads; `None` also for one that sends no load.
-    pub fn of_input(run: &ResolvedRun, settings: &Settings) -> Option<Self> {
+    pub fn of_input(spec: &BenchmarkRunSpec, run: &ResolvedRun, settings: &Settings) -> Option<Self> {
         if run.collect.is_some() {
             return None;
         }
-        TargetKey::of_endpoint(&run.endpoint, &run.run.namespace, settings)
+        TargetKey::of_endpoint(&run.endpoint, &run.run.namespace, is_everybodys(&spec.target), settings)
     }
 
     /// The key of an endpoint that a run of a namespace has; `None` for a simulator, which is inside of the launcher.
-    pub fn of_endpoint(endpoint: &Endpoint, namespace: &str, settings: &Settings) -> Option<Self> {
+    /// `is_everybodys`: also outside of the cluster, one for all namespaces.
+    fn of_endpoint(endpoint: &Endpoint, namespace: &str, is_everybodys: bool, settings: &Settings) -> Option<Self> {
         match endpoint {
-            Endpoint::Url(url) => of_url(url, namespace, settings),
+            Endpoint::Url(url) => of_url(url, namespace, is_everybodys, settings),
             Endpoint::Simulator(_) | Endpoint::Server(_) => None,
         }
     }
@@ -47,11 +56,11 @@ impl TargetKey {
         let is_found = target.gateway_ref.is_some() || target.server.is_some();
         let found = || Some(run.status.as_ref()?.resolved.as_ref()?.endpoint.as_str());
         let url = target.url.as_deref().or_else(|| found().filter(|_| is_found))?;
-        of_url(url, &namespace, settings)
+        of_url(url, &namespace, is_everybodys(target), settings)
     }
 
-    fn of(host: &str, port: u16) -> Self {
-        let digest = Sha256::digest(format!("{host}:{port}"));
+    fn of(scope: &str, host: &str, port: u16) -> Self {
+        let digest = Sha256::digest(format!("{scope}{host}:{port}"));
         let mut key = [0; BYTES];
         key.copy_from_slice(&digest[..BYTES]);
         TargetKey(key)
@@ -66,17 +75,43 @@ impl fmt::Display for TargetKey {
 
 fn of_service(service: &ServiceRef, namespace: &str, settings: &Settings) -> TargetKey {
     let host = host_name(&format!("{}.{namespace}.svc", service.name), namespace, &settings.service_domain);
-    TargetKey::of(&host, service.port.unwrap_or(80))
+    TargetKey::of("", &host, service.port.unwrap_or(80))
+}
+
+/// Whether all namespaces wait for each other wherever the target is. A Gateway and a managed server are in the cluster, also where
+/// their addresses are public.
+fn is_everybodys(target: &Target) -> bool {
+    target.exclusive == Some(true) || target.gateway_ref.is_some() || target.server.is_some()
 }
 
 /// `None` for what is no URL of a server.
-fn of_url(url: &str, namespace: &str, settings: &Settings) -> Option<TargetKey> {
+fn of_url(url: &str, namespace: &str, is_everybodys: bool, settings: &Settings) -> Option<TargetKey> {
     let server = Server::of(url)?;
-    let host = match server.address() {
-        Some(address) => address.to_string(),
-        None => host_name(&server.host, namespace, &settings.service_domain),
+    let domain = settings.service_domain.trim_matches('.').to_ascii_lowercase();
+    let (host, is_inside) = match server.address() {
+        Some(address) => (address.to_string(), is_private(address)),
+        None => {
+            let host = host_name(&server.host, namespace, &settings.service_domain);
+            let is_inside = host.strip_suffix(&domain).is_some_and(|it| it.ends_with('.'));
+            (host, is_inside)
+        }
     };
-    Some(TargetKey::of(&host, server.port))
+    let scope = if is_inside || is_everybodys { String::new() } else { format!("{namespace}/") };
+    Some(TargetKey::of(&scope, &host, server.port))
+}
+
+/// Whether an address may be one of a cluster: of a private network, or of a machine itself.
+fn is_private(address: IpAddr) -> bool {
+    match address {
+        // 100.64.0.0/10 is the shared range of RFC 6598, which clouds give to pods.
+        IpAddr::V4(it) => {
+            it.is_private()
+                || it.is_loopback()
+                || it.is_link_local()
+                || (it.octets()[0] == 100 && it.octets()[1] & 0xc0 == 64)
+        }
+        IpAddr::V6(it) => it.is_unique_local() || it.is_loopback() || it.is_unicast_link_local(),
+    }
 }
 
 /// The whole name of a host. A pod's resolver completes short ones: `name`, `name.namespace` and `name.namespace.svc` are the

@@ -31,6 +31,9 @@ pub struct Member {
     pub name: String,
     /// When it was created.
     pub created: Timestamp,
+    /// When a run of its namespace last began to use the target, and when the run itself did; the earliest time for never. Namespaces
+    /// take turns, and within a namespace a run that has had the target goes behind those that have not.
+    pub turns: [Timestamp; 2],
     /// Whether it has the target to itself.
     pub exclusive: bool,
     /// What it does with the target.
@@ -43,9 +46,14 @@ impl Member {
         self.uid != other.uid && (self.exclusive || other.exclusive)
     }
 
+    /// `namespace/name`.
+    pub(crate) fn full_name(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
     /// Whether it begins before another one.
     fn is_before(&self, other: &Member) -> bool {
-        (self.created, &self.uid) < (other.created, &other.uid)
+        (self.turns, self.created, &self.uid) < (other.turns, other.created, &other.uid)
     }
 }
 
@@ -56,8 +64,8 @@ pub struct Busy {
     pub position: usize,
     /// What the run in front of it does.
     pub ahead: Ahead,
-    /// `namespace/name` of that run; `None` if it is one of another namespace, whose names are not for this one.
-    pub name: Option<String>,
+    /// `namespace/name` of that run: whoever waits has to know whom to ask.
+    pub name: String,
 }
 
 /// What the run in front does.
@@ -84,7 +92,7 @@ impl Busy {
 
     /// The message of the waiting run. `endpoint`: the URL of the target.
     pub fn message(&self, endpoint: &str) -> String {
-        let who = self.name.as_deref().unwrap_or("a run of another namespace");
+        let who = &self.name;
         let what = match self.ahead {
             Ahead::Has => format!("{who} has it"),
             Ahead::Drains => format!("the pod of {who} has not ended yet"),
@@ -111,8 +119,8 @@ impl fmt::Display for Ordinal {
 
 /// Why a run may not begin now; `None`: it may. Others are all runs of the target, in any order, this one among them or not.
 ///
-/// A run that has the target keeps it. The others begin in the order of their creation. Runs that share the target do not wait
-/// for each other, but for exclusive ones in front of them, which would otherwise wait for ever.
+/// A run that has the target keeps it. The others begin in the order of [`Member::turns`] and of their creation. Runs that share the
+/// target do not wait for each other, but for exclusive ones in front of them, which would otherwise wait for ever.
 pub fn busy<'a>(run: &Member, others: impl Iterator<Item = &'a Member>, now: Timestamp) -> Option<Busy> {
     let mut in_front = 0;
     let mut first: Option<(Ahead, &Member)> = None;
@@ -127,15 +135,14 @@ pub fn busy<'a>(run: &Member, others: impl Iterator<Item = &'a Member>, now: Tim
             Place::Draining { .. } | Place::Waiting | Place::Aside => continue,
         };
         let is_nearer = first.is_none_or(|(before, member)| {
-            (ahead as u8, other.created, &other.uid) < (before as u8, member.created, &member.uid)
+            ahead as u8 <= before as u8 && (ahead as u8 != before as u8 || other.is_before(member))
         });
         if is_nearer {
             first = Some((ahead, other));
         }
     }
     let (ahead, other) = first?;
-    let name = (other.namespace == run.namespace).then(|| format!("{}/{}", other.namespace, other.name));
-    Some(Busy { position: in_front + 1, ahead, name })
+    Some(Busy { position: in_front + 1, ahead, name: other.full_name() })
 }
 
 /// The waiting runs that may begin now, unless a pod of an ended run works: those for which [`busy`] has no reason. Looks at each

@@ -14,6 +14,7 @@ fn member(name: &str, second: i64, exclusive: bool, place: Place) -> Member {
         namespace: namespace.into(),
         name: name.into(),
         created: at(second),
+        turns: [Timestamp::MIN; 2],
         exclusive,
         place,
     }
@@ -34,10 +35,7 @@ fn a_run_waits_for_the_holder_and_for_older_runs() {
         (vec![], None),
         (vec![run.clone()], None),
         (vec![member("bench/a", 20, true, Holding)], Some("1st in line for http://h:80; bench/a has it")),
-        (
-            vec![member("other/a", 20, true, Holding)],
-            Some("1st in line for http://h:80; a run of another namespace has it"),
-        ),
+        (vec![member("other/a", 20, true, Holding)], Some("1st in line for http://h:80; other/a has it")),
         (vec![member("bench/a", 5, true, Waiting)], Some("2nd in line for http://h:80; bench/a begins first")),
         (vec![member("bench/a", 20, true, Waiting)], None),
         (vec![member("bench/a", 5, true, Aside)], None),
@@ -52,7 +50,7 @@ fn a_run_waits_for_the_holder_and_for_older_runs() {
                 member("other/b", 20, true, Holding),
                 member("bench/c", 6, true, Waiting),
             ],
-            Some("3rd in line for http://h:80; a run of another namespace has it"),
+            Some("3rd in line for http://h:80; other/b has it"),
         ),
         // Of one second the UID decides.
         (vec![member("bench/b", 10, true, Waiting)], Some("2nd in line for http://h:80; bench/b begins first")),
@@ -88,6 +86,27 @@ fn a_run_that_has_the_target_does_not_go_back_into_the_line() {
 }
 
 #[test]
+fn namespaces_take_turns_and_a_run_that_had_its_turn_goes_behind_the_others_of_its_namespace() {
+    let with_turns = |name: &str, second: i64, turns: [i64; 2]| Member {
+        turns: turns.map(at),
+        ..member(name, second, true, Place::Waiting)
+    };
+    let mut runs = vec![
+        with_turns("a/again", 1, [70, 60]),
+        with_turns("a/old", 2, [70, 0]),
+        with_turns("a/new", 3, [70, 0]),
+        with_turns("b/last", 9, [0, 0]),
+        with_turns("c/older", 4, [50, 0]),
+    ];
+    let mut order = Vec::new();
+    while let Some(first) = next(runs.iter()).first().map(|it| it.uid.clone()) {
+        order.push(first.trim_start_matches("uid-").to_owned());
+        runs.retain(|it| it.uid != first);
+    }
+    assert_eq!(order, ["last", "older", "old", "new", "again"]);
+}
+
+#[test]
 fn numbers_have_their_endings() {
     let all: Vec<_> = [1, 2, 3, 4, 11, 12, 13, 21, 22, 101, 111, 112].map(|it| Ordinal(it).to_string()).into();
     assert_eq!(all, ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "22nd", "101st", "111th", "112th"]);
@@ -95,7 +114,7 @@ fn numbers_have_their_endings() {
 
 #[test]
 fn the_further_back_the_seldomer_a_run_looks() {
-    let look = |position: usize, ahead: Ahead| Busy { position, ahead, name: None }.next_look().as_secs();
+    let look = |position: usize, ahead: Ahead| Busy { position, ahead, name: String::new() }.next_look().as_secs();
     assert_eq!([1, 5, 10, 50, 1_000].map(|it| look(it, Ahead::Has)), [30, 30, 60, 300, 600]);
     assert_eq!((look(1, Ahead::Drains), look(2, Ahead::Drains)), (2, 30));
     let turns_a_minute: f64 = (1..=1_000).map(|it| 60.0 / look(it, Ahead::Has) as f64).sum();
