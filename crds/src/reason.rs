@@ -160,6 +160,14 @@ words! {
         NotStored,
         /// `storage.none` is set: no results folder was asked for.
         NotAsked,
+        /// The operator's own image measured the target in this run.
+        OwnLauncher,
+        /// An image that the run names measured, so that the figures are what that image says.
+        CustomImage,
+        /// The figures are those of a results folder of another run, which `spec.execution.collect` names.
+        Collected,
+        /// The figures are those of a results folder of an earlier attempt, whose pod was lost after its end.
+        Reread,
         /// A schedule waits for its next time, or for a change of its trigger.
         Scheduled,
         /// A schedule has a run under way.

@@ -31,6 +31,10 @@ pub struct ServerStatus {
     /// How often its containers had been restarted when it was ready, and since then if one failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restarts: u32,
+    /// The image that its newest pod runs, with its digest, as the node tells.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
+    pub image_id: String,
     /// When the operator decided to start it.
     pub start_time: Timestamp,
     /// When the API server created the newest of its pods.
@@ -76,6 +80,7 @@ impl ServerStatus {
             replicas,
             ready_replicas: 0,
             restarts: 0,
+            image_id: String::new(),
             start_time: now,
             pods_time: None,
             scheduled_time: None,

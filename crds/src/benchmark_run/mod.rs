@@ -104,6 +104,7 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
         printcolumn(name = "ITL-P99", type_ = "string", json_path = ".status.columns.itlP99"),
         printcolumn(name = "Out-Tok/s", type_ = "string", json_path = ".status.columns.outputTokensPerSecond"),
         printcolumn(name = "SLO", type_ = "string", json_path = ".status.conditions[?(@.type==\"SLOMet\")].status"),
+        printcolumn(name = "Verified", type_ = "string", json_path = ".status.conditions[?(@.type==\"Verified\")].status"),
         printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
         printcolumn(name = "Attempt", type_ = "integer", json_path = ".status.attempts[-1:].number", priority = 1),
         printcolumn(name = "Duration", type_ = "string", json_path = ".status.columns.duration", priority = 1),

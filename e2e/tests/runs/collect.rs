@@ -1,7 +1,10 @@
 //! A run that sends no load, and reports the folder of another one.
 
 use anyhow::{Context, ensure};
-use crds::{Outcome, status::Phase};
+use crds::{
+    Outcome,
+    status::{ConditionStatus, Phase},
+};
 use e2e::{Cluster, Namespace};
 
 use crate::runs::{SOON, simulated};
@@ -30,7 +33,12 @@ async fn a_finished_folder_is_reported_without_a_load() -> anyhow::Result<()> {
         assert_eq!(ours.context("the report is listed")?, theirs.context("the report is listed")?);
         let stored = collected.conditions.iter().find(|it| it.kind == "ResultsStored").context("it says where")?;
         ensure!(stored.message.contains(folder), "{}", stored.message);
+        let verified = collected.conditions.iter().find(|it| it.kind == "Verified").context("it says who measured")?;
+        assert_eq!((verified.status, verified.reason.as_str()), (ConditionStatus::False, "Collected"));
+        ensure!(collected.resolved.is_some_and(|it| it.endpoint.is_empty()), "nothing of the target was measured");
     }
+    let verified = first.conditions.iter().find(|it| it.kind == "Verified").context("it says who measured")?;
+    assert_eq!((verified.status, verified.reason.as_str()), (ConditionStatus::True, "OwnLauncher"));
     namespace.create_run("missing", &collecting("nothing-000000-a1", "")).await?;
     let missing = namespace.wait_finished("missing", SOON).await?;
     assert_eq!((missing.phase, missing.outcome), (Some(Phase::Failed), Some(Outcome::Error)), "{missing:#?}");

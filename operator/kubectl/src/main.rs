@@ -18,7 +18,9 @@ mod time_limit;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use commands::{compare, doctor as doctor_command, gate, logs, modelservice, rerun, results, run, status, wait};
+use commands::{
+    compare, doctor as doctor_command, gate, logs, modelservice, release, rerun, results, run, status, wait,
+};
 use connection::ConnectionArgs;
 use failure::Failure;
 
@@ -53,6 +55,8 @@ enum Command {
     Results(results::ResultsArgs),
     /// Hold finished runs against the first of them: each difference with its interval, and whether it is one
     Compare(compare::CompareArgs),
+    /// End the run that has a target, so that the next one begins: for administrators
+    Release(release::ReleaseArgs),
     /// Print the values for llm-d's charts of a run with target.server.method ModelService; asks no cluster
     Modelservice(modelservice::ModelserviceArgs),
     /// Check cluster, operator, storage and rights; the exit code is 1 if something that runs need is missing
@@ -90,6 +94,7 @@ async fn execute(cli: Cli) -> Result<u8, Failure> {
         Command::Wait(args) => wait::run(&args, &connection.connect().await?).await,
         Command::Gate(args) => gate::run(&args, &connection.connect().await?).await,
         Command::Status(args) => status::run(&args, &connection.connect().await?).await,
+        Command::Release(args) => release::run(&args, &connection.connect().await?).await,
         Command::Logs(args) => logs::run(&args, &connection.connect().await?).await,
         Command::Doctor(args) => doctor_command::run(&args, &connection.connect().await?).await,
         Command::Modelservice(args) => modelservice::run(&args, connection),

@@ -147,8 +147,12 @@ impl Decision<'_> {
                 if let Some(message) = self.unjudged(core) {
                     return self.end_attempt(Reason::LauncherFailed, &message, Some(envelope));
                 }
-                let message = "the figures are valid";
-                let mut plan = self.finish(Phase::Succeeded, Outcome::Passed, Reason::RunSucceeded, message);
+                let (reason, message) = match self.origin(core) {
+                    (Reason::OwnLauncher, _) => (Reason::RunSucceeded, "the figures are valid".to_owned()),
+                    (Reason::Collected, told) => (Reason::Collected, told),
+                    (_, told) => (Reason::RunSucceeded, format!("the figures are valid; {told}")),
+                };
+                let mut plan = self.finish(Phase::Succeeded, Outcome::Passed, reason, &message);
                 self.report(&mut plan, envelope);
                 plan
             }
@@ -186,6 +190,37 @@ impl Decision<'_> {
     pub(super) fn report(&self, plan: &mut Plan, envelope: &Envelope) {
         let namespace = self.run.namespace().unwrap_or_default();
         status::apply_envelope(&mut plan.status, &self.effective.storage, &namespace, envelope);
+        if envelope.core.summary.is_some() {
+            let (reason, message) = self.origin(&envelope.core);
+            status::verify(&mut plan.status, reason, &message, self.turn.now);
+        }
+        if let Some(resolved) = plan.status.resolved.as_mut().filter(|_| self.run.spec.execution.collect.is_some()) {
+            // The figures are not of the target that the run names.
+            resolved.endpoint.clear();
+        }
+    }
+
+    /// Who measured the figures of an envelope, and that in a sentence. Of figures that nobody measured in this run, the launcher's message
+    /// names the folder.
+    fn origin(&self, core: &Core) -> (Reason, String) {
+        let own = &self.turn.settings.launcher_image;
+        let image = &self.effective.launcher.image;
+        let image_id = [&self.observed.pod.image_id, self.attempt().map_or(image, |it| &it.image_id), image];
+        let image_id = image_id.into_iter().find(|it| !it.is_empty()).unwrap_or(image);
+        let is_reread = || {
+            let mut lost = self.before.attempts.iter().filter(|it| it.reason == Reason::ResultLost);
+            lost.any(|it| core.folder.as_ref() == Some(&it.job_name))
+        };
+        if image != own {
+            return (Reason::CustomImage, format!("image {image_id} measured, which is not the operator's"));
+        }
+        if self.run.spec.execution.collect.is_some() {
+            return (Reason::Collected, core.message.clone());
+        }
+        if is_reread() {
+            return (Reason::Reread, core.message.clone());
+        }
+        (Reason::OwnLauncher, format!("image {image_id} measured, the operator's own"))
     }
 
     /// Why a result that says Passed is none: the spec enforces objectives, and the launcher has not found each of them met.

@@ -12,7 +12,12 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 use serde::{Deserialize, Serialize};
 
-use super::{Observed, Plan, Presence, Stop, decision::Decision, server::retention, status::truncate};
+use super::{
+    Observed, Plan, Presence, Stop,
+    decision::Decision,
+    server::retention,
+    status::{self, truncate},
+};
 
 /// The annotation. Its value is a [`Mark`] as JSON. The operator writes it after the terminal status.
 pub const FINISHED: &str = "benchwright.dev/finished";
@@ -172,6 +177,8 @@ impl Decision<'_> {
             "the run was restored from a backup; it had ended {} ({reason}) at {time}, and {figures}; to run it again, delete it and create it without the annotation {FINISHED}, or under another name",
             outcome.name()
         );
-        self.finish(phase, outcome, Reason::Restored, &message)
+        let mut plan = self.finish(phase, outcome, Reason::Restored, &message);
+        status::verify(&mut plan.status, Reason::Restored, "an annotation alone says how the run ended", self.turn.now);
+        plan
     }
 }

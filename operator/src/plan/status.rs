@@ -26,6 +26,8 @@ pub const MAX_STATUS_BYTES: usize = 16 * 1024;
 const SLO_MET: &str = "SLOMet";
 /// The condition `ResultsStored`.
 const RESULTS_STORED: &str = "ResultsStored";
+/// The condition of who measured.
+const VERIFIED: &str = "Verified";
 /// The longest message of an event, in bytes.
 const MAX_NOTE: usize = 1_000;
 
@@ -185,9 +187,16 @@ fn slo_met(status: &BenchmarkRunStatus, counts: ObjectiveCounts) -> (ConditionSt
     (condition, reason, truncate(&message, MAX_SHORT_MESSAGE))
 }
 
-/// Keeps the condition of the objectives as an ended run has it: only a result decides on it.
+/// Whether this operator can vouch for the figures, and who measured them.
+pub fn verify(status: &mut BenchmarkRunStatus, reason: Reason, message: &str, now: Timestamp) {
+    let verified = if reason == Reason::OwnLauncher { ConditionStatus::True } else { ConditionStatus::False };
+    let condition = (verified, reason, truncate(message, MAX_SHORT_MESSAGE));
+    set_condition(&mut status.conditions, status.observed_generation, now, VERIFIED, condition);
+}
+
+/// Keeps the conditions of the result as an ended run has them: only a result decides on them.
 pub fn keep_results(status: &mut BenchmarkRunStatus, ended: &BenchmarkRunStatus) {
-    for kind in [SLO_MET, RESULTS_STORED] {
+    for kind in [SLO_MET, RESULTS_STORED, VERIFIED] {
         let Some(kept) = ended.conditions.iter().find(|it| it.kind == kind) else { continue };
         status.conditions.retain(|it| it.kind != kind);
         status.conditions.push(kept.clone());

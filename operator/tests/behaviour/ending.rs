@@ -2,7 +2,7 @@
 
 use crds::{
     Outcome, Reason,
-    status::{Attempt, Phase},
+    status::{Attempt, Phase, Resolved},
 };
 use operator::plan::{Ended, Observed, OwnJob, PodState, Stop, status};
 
@@ -455,4 +455,61 @@ fn the_next_attempt_waits_until_two_pods_of_one_second_are_gone() {
     assert_eq!(plan.stop_pods, ["one", "two"]);
     twins.other_pods.clear();
     check(&again, &twins, 603, &waits);
+}
+
+/// Status and reason of the condition Verified, and the status's message, of a run that passed.
+fn verified(spec: &str, of_attempts: impl Fn(&mut Vec<Attempt>), folder: Option<&str>) -> (String, String, String) {
+    let mut run = in_phase(spec, Phase::Running);
+    of_attempts(&mut run.status.as_mut().unwrap().attempts);
+    let mut envelope = envelope(Outcome::Passed, "RunSucceeded");
+    envelope.core.attempt = run.status.as_ref().unwrap().attempts.last().unwrap().number;
+    envelope.core.folder = folder.map(str::to_owned);
+    envelope.core.message = "what the launcher says".into();
+    let mut ended = ended(said(&envelope));
+    ended.pod.image_id = "registry.example/image@sha256:00".into();
+    let status = plan_of(&run, &ended, 600).status;
+    let condition = |kind: &str| status.conditions.iter().find(|it| it.kind == kind).unwrap().clone();
+    let verified = condition("Verified");
+    (format!("{:?} {}", verified.status, verified.reason), verified.message, condition("Ready").message)
+}
+
+#[test]
+fn the_status_says_who_measured() {
+    let (condition, message, ready) = verified(SIMULATOR, |_| {}, None);
+    assert_eq!(condition, "True OwnLauncher");
+    assert_eq!(message, "image registry.example/image@sha256:00 measured, the operator's own");
+    assert_eq!(ready, "the figures are valid");
+
+    let (condition, message, ready) =
+        verified("{target: {simulator: {}}, launcher: {image: registry.example/image}}", |_| {}, None);
+    assert_eq!(condition, "False CustomImage");
+    assert_eq!(message, "image registry.example/image@sha256:00 measured, which is not the operator's");
+    assert_eq!(ready, format!("the figures are valid; {message}"));
+
+    let collects = "{target: {url: 'http://h'}, execution: {collect: {folder: old-a1}}}";
+    let (condition, message, ready) = verified(collects, |_| {}, Some("old-a1"));
+    assert_eq!(condition, "False Collected");
+    assert_eq!((message.as_str(), ready.as_str()), ("what the launcher says", "what the launcher says"));
+
+    let again = |attempts: &mut Vec<Attempt>| {
+        let mut lost = attempts[0].clone();
+        (lost.end_time, lost.reason) = (Some(at(500)), Reason::ResultLost.into());
+        (attempts[0].number, attempts[0].job_name) = (2, "chat-2db482-a2".into());
+        attempts.insert(0, lost);
+    };
+    let (condition, _, ready) = verified(SIMULATOR, again, Some("chat-2db482-a1"));
+    assert_eq!(condition, "False Reread");
+    assert_eq!(ready, "the figures are valid; what the launcher says");
+    // It measured again.
+    assert_eq!(verified(SIMULATOR, again, Some("chat-2db482-a2")).0, "True OwnLauncher");
+}
+
+#[test]
+fn a_collected_result_is_not_the_one_of_the_target_that_the_run_names() {
+    let mut run = in_phase("{target: {url: 'http://h'}, execution: {collect: {folder: old-a1}}}", Phase::Running);
+    run.status.as_mut().unwrap().resolved =
+        Some(Resolved { endpoint: "http://h".into(), model: String::new(), profile_sha256: String::new() });
+    let status = plan_of(&run, &ended(said(&envelope(Outcome::Passed, "RunSucceeded"))), 600).status;
+    assert_eq!((status.reason.to_string().as_str(), status.outcome), ("Collected", Some(Outcome::Passed)));
+    assert_eq!(status.resolved.map(|it| it.endpoint).as_deref(), Some(""));
 }

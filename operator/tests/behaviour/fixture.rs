@@ -201,11 +201,15 @@ pub struct Want<'a> {
     pub attempt_ended: Option<Reason>,
 }
 
+/// The plan so many seconds after the start.
+pub fn plan_of(run: &BenchmarkRun, observed: &Observed, seconds: i64) -> Plan {
+    plan(run, observed, &Turn { settings: &settings(), now: at(seconds) })
+}
+
 /// Plans at so many seconds after [`zero`], and compares.
 #[track_caller]
 pub fn check(run: &BenchmarkRun, observed: &Observed, seconds: i64, want: &Want<'_>) -> Plan {
-    let settings = settings();
-    let made = plan(run, observed, &Turn { settings: &settings, now: at(seconds) });
+    let made = plan_of(run, observed, seconds);
     let status = &made.status;
     if let Some(phase) = want.phase {
         assert_eq!(status.phase, Some(phase), "{status:#?}");

@@ -36,7 +36,11 @@ fn fails_a_run(reason: Reason) -> bool {
         | Reason::Cancelled
         | Reason::Stored
         | Reason::NotStored
-        | Reason::NotAsked => false,
+        | Reason::NotAsked
+        | Reason::OwnLauncher
+        | Reason::CustomImage
+        | Reason::Collected
+        | Reason::Reread => false,
         // Of schedules.
         Reason::Scheduled
         | Reason::RunActive

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{code, get};
+use super::{TrustArgs, code, get};
 use crate::{connection::Connection, console, failure::Failure, follow::message_of, table};
 
 #[derive(Args)]
@@ -14,6 +14,8 @@ pub(crate) struct GateArgs {
     /// Write validity and objectives as JUnit XML, for the pages of a pipeline
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArgs,
 }
 
 pub(crate) async fn run(args: &GateArgs, connection: &Connection) -> Result<u8, Failure> {
@@ -32,5 +34,5 @@ pub(crate) async fn run(args: &GateArgs, connection: &Connection) -> Result<u8, 
         )));
     }
     console::print(table::verdict(&run));
-    Ok(code(&run, args.junit.as_deref()))
+    Ok(code(&run, args.trust, args.junit.as_deref()))
 }

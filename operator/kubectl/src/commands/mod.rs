@@ -5,6 +5,7 @@ pub(crate) mod doctor;
 pub(crate) mod gate;
 pub(crate) mod logs;
 pub(crate) mod modelservice;
+pub(crate) mod release;
 pub(crate) mod rerun;
 pub(crate) mod results;
 pub(crate) mod run;
@@ -14,7 +15,7 @@ pub(crate) mod wait;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use crds::{BenchmarkRun, benchmark_run::GROUP, units::Span};
+use crds::{BenchmarkRun, Reason, benchmark_run::GROUP, status::ConditionStatus, units::Span, wording::one_line};
 use kube::{Api, ResourceExt as _};
 use serde_json::Value;
 
@@ -38,6 +39,16 @@ pub(crate) struct FollowArgs {
     /// Write validity and objectives as JUnit XML, for the pages of a pipeline
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArgs,
+}
+
+/// Which results count.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct TrustArgs {
+    /// Let a run pass whose figures the operator does not vouch for: of an image of its own, of a results folder, or restored
+    #[arg(long)]
+    allow_unverified: bool,
 }
 
 impl FollowArgs {
@@ -59,15 +70,34 @@ impl FollowArgs {
     ) -> Result<u8, Failure> {
         let run = follow::follow(connection, name, uid, deadline).await?;
         console::print(table::text(&run));
-        Ok(code(&run, self.junit.as_deref()))
+        Ok(code(&run, self.trust, self.junit.as_deref()))
+    }
+}
+
+/// Why the operator does not vouch for the figures of a run that passed; `None`: it does. A run of a release without the condition has its
+/// reason alone.
+fn unverified(run: &BenchmarkRun) -> Option<String> {
+    let status = run.status.as_ref()?;
+    match status.conditions.iter().find(|it| it.kind == "Verified") {
+        Some(it) if it.status == ConditionStatus::True => None,
+        Some(it) => Some(format!("{}: {}", it.reason, it.message)),
+        None => (status.reason == Reason::Restored).then(|| Reason::Restored.to_string()),
     }
 }
 
 /// The exit code of a run that has ended. Writes its test cases, where a file is named for them: an error is printed, and is the
 /// exit code only of a run that passed.
-pub(crate) fn code(run: &BenchmarkRun, junit: Option<&Path>) -> u8 {
+pub(crate) fn code(run: &BenchmarkRun, trust: TrustArgs, junit: Option<&Path>) -> u8 {
     let outcome = run.status.as_ref().and_then(|it| it.outcome);
-    let code = outcome.map_or(failure::ERROR, |it| it.gate_code());
+    let mut code = outcome.map_or(failure::ERROR, |it| it.gate_code());
+    if let Some(why) = unverified(run).filter(|_| code == 0 && !trust.allow_unverified) {
+        code = failure::ERROR;
+        console::say(format_args!(
+            "kubectl benchwright: {} passed, and the operator does not vouch for it ({}); --allow-unverified lets it pass",
+            run.name_any(),
+            one_line(&why)
+        ));
+    }
     let Some(Err(failure)) = junit.map(|path| junit_file::write(run, path)) else { return code };
     console::say(format_args!("kubectl benchwright: {failure}"));
     if code == 0 { failure.code } else { code }

@@ -33,7 +33,7 @@ pub(crate) struct RerunArgs {
     #[arg(long = "as", value_name = "NAME")]
     name_of_copy: Option<String>,
     /// Print the name of the run, and do not wait for its end
-    #[arg(long, conflicts_with_all = ["timeout", "junit"])]
+    #[arg(long, conflicts_with_all = ["timeout", "junit", "allow_unverified"])]
     no_wait: bool,
     #[command(flatten)]
     follow: FollowArgs,

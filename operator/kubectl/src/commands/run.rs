@@ -28,7 +28,7 @@ pub(crate) struct RunArgs {
     /// The file with the BenchmarkRun; - for stdin
     file: PathBuf,
     /// Print the name of the run, and do not wait for its end
-    #[arg(long, conflicts_with_all = ["timeout", "junit"])]
+    #[arg(long, conflicts_with_all = ["timeout", "junit", "allow_unverified"])]
     no_wait: bool,
     #[command(flatten)]
     follow: FollowArgs,

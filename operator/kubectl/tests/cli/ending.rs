@@ -255,3 +255,75 @@ async fn logs_are_those_of_the_newest_attempt() {
     let done = plugin.run(&["logs", "chat"]).await;
     assert!(done.stderr.contains("you may not get pods/log in namespace bench; ask for the role view"), "{done:?}");
 }
+
+/// The condition that says who measured.
+fn verified(status: &str, reason: &str) -> Value {
+    json!({
+        "type": "Verified", "status": status, "reason": reason, "message": "image other/launcher@sha256:00 measured",
+        "lastTransitionTime": "2026-01-01T00:05:00Z", "observedGeneration": 1,
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_the_operator_does_not_vouch_for_passes_only_if_it_is_allowed_to() {
+    let server = Server::start().await;
+    let plugin = Plugin::new(&server);
+    let mut of_image = ended("Passed", "RunSucceeded");
+    of_image["conditions"].as_array_mut().unwrap().push(verified("False", "CustomImage"));
+    let mut own = ended("Passed", "RunSucceeded");
+    own["conditions"].as_array_mut().unwrap().push(verified("True", "OwnLauncher"));
+    let mut missed = ended("SLOViolated", "SLOViolated");
+    missed["conditions"].as_array_mut().unwrap().push(verified("False", "CustomImage"));
+    for (status, code, said) in [
+        (of_image, 3, Some("CustomImage: image other/launcher@sha256:00 measured")),
+        // An earlier release wrote no such condition.
+        (ended("Passed", "Restored"), 3, Some("Restored")),
+        (own, 0, None),
+        (missed, 1, None),
+    ] {
+        server.store(created("chat"), status);
+        for command in ["gate", "wait"] {
+            let done = plugin.run(&[command, "chat"]).await;
+            assert_eq!(done.code, Some(code), "{command}: {done:?}");
+            let told = done.stderr.contains("--allow-unverified lets it pass");
+            assert!(told == said.is_some() && said.is_none_or(|it| done.stderr.contains(it)), "{done:?}");
+            let allowed = plugin.run(&[command, "chat", "--allow-unverified"]).await;
+            assert_eq!(allowed.code, Some(if code == 1 { 1 } else { 0 }), "{command}: {allowed:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_administrator_ends_the_run_that_has_a_target() {
+    let server = Server::start().await;
+    let plugin = Plugin::new(&server);
+    let on = |endpoint: &str, phase: &str, reason: &str| {
+        let mut status = under_way(phase, reason, "what the operator says");
+        status["resolved"] = json!({"endpoint": endpoint, "profileSha256": ""});
+        status
+    };
+    let target = "http://gateway.llm-d.svc.cluster.local:80";
+    server.store(created("holds"), on("http://gateway.llm-d", "Running", "Measuring"));
+    server.store(created("waits"), on(target, "Pending", "TargetBusy"));
+    server.store(created("elsewhere"), on("http://other.llm-d", "Running", "Measuring"));
+    server.store(created("done"), ended("Passed", "RunSucceeded"));
+    let tried = plugin.run(&["release", target, "--dry-run"]).await;
+    assert_eq!((tried.code, tried.stdout.as_str()), (Some(0), "bench/holds would be cancelled\n"), "{tried:?}");
+    assert!(!server.has_requested("PATCH"));
+    let done = plugin.run(&["release", target]).await;
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "bench/holds cancelled\n"), "{done:?}");
+    assert!(done.stderr.contains("waiting for http://gateway.llm-d.svc.cluster.local:80: 1"), "{done:?}");
+    assert_eq!(server.requests("PATCH").len(), 1);
+
+    server.delete("holds");
+    let none = plugin.run(&["release", target]).await;
+    assert!(none.code == Some(3) && none.stderr.contains("no run has"), "{none:?}");
+    let wrong = plugin.run(&["release", "the gateway"]).await;
+    assert!(wrong.code == Some(3) && wrong.stderr.contains("write the URL of a server"), "{wrong:?}");
+
+    // Without the right to list all namespaces, those of the own one are looked at.
+    server.store(created("holds"), on(target, "Starting", "Unschedulable"));
+    server.deny("list", "v1alpha1/benchmarkruns");
+    let own = plugin.run(&["release", target]).await;
+    assert!(own.code == Some(0) && own.stderr.contains("only the runs of namespace bench"), "{own:?}");
+}

@@ -24,6 +24,8 @@ use tokio_tungstenite::{
 
 const PODS: &str = "/api/v1/namespaces/bench/pods/";
 const RUNS: &str = "/apis/benchwright.dev/v1alpha1/namespaces/bench/benchmarkruns";
+/// Those of all namespaces.
+const ALL_RUNS: &str = "/apis/benchwright.dev/v1alpha1/benchmarkruns";
 
 /// The server. It ends with the test's runtime.
 #[derive(Clone)]
@@ -242,10 +244,11 @@ async fn answer(State(world): State<Arc<World>>, mut request: Request) -> Respon
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let verb = match &parts.method {
         &Method::GET if query.contains("watch=true") => "watch",
-        &Method::GET if path == RUNS => "list",
+        &Method::GET if path == RUNS || path == ALL_RUNS => "list",
         &Method::GET => "get",
         &Method::POST => "create",
         &Method::DELETE => "delete",
+        &Method::PATCH => "patch",
         other => panic!("{other} {path} is not served"),
     };
     let wanted_version = query.split('&').find_map(|it| it.strip_prefix("resourceVersion=")?.parse::<usize>().ok());
@@ -274,7 +277,7 @@ async fn answer(State(world): State<Arc<World>>, mut request: Request) -> Respon
                 None => answer_json(&failure(404, "NotFound", "pods \"x\" not found")),
             };
         }
-        match (verb, path.strip_prefix(RUNS)) {
+        match (verb, path.strip_prefix(RUNS).or(path.strip_prefix(ALL_RUNS))) {
             ("watch", Some("")) => None,
             ("list", Some("")) => {
                 let name = query.split('&').find_map(|it| it.strip_prefix("fieldSelector=metadata.name%3D"));
@@ -298,6 +301,14 @@ async fn answer(State(world): State<Arc<World>>, mut request: Request) -> Respon
                 }
                 drop(data);
                 world.change("ADDED", run.clone());
+                Some(run)
+            }
+            ("patch", Some(name)) => {
+                let mut run = data.runs[name.trim_start_matches('/')].clone();
+                assert_eq!(run["metadata"]["uid"], body["metadata"]["uid"]);
+                run["spec"]["cancel"] = body["spec"]["cancel"].clone();
+                drop(data);
+                world.change("MODIFIED", run.clone());
                 Some(run)
             }
             ("get", Some(name)) => {

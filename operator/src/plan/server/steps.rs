@@ -202,6 +202,8 @@ impl Decision<'_> {
             server.restarts = state.restarts();
             server.pods_time = state.pods.iter().filter_map(|it| it.created).max();
             server.scheduled_time = state.pods.iter().filter_map(|it| it.scheduled).max();
+            let newest = state.pods.iter().max_by_key(|it| it.created);
+            server.image_id = newest.map(|it| status::truncate(&it.state.image_id, 512)).unwrap_or_default();
             server.container_time = state.pods.iter().filter_map(|it| it.running_since).max();
         }
         plan.again = true;

@@ -1,0 +1,176 @@
+//! `release`: ends the runs that have a target, so that the next one begins.
+
+use clap::Args;
+use crds::{
+    BenchmarkRun, Reason,
+    benchmark_run::{Cancel, GROUP},
+    wording::one_line,
+};
+use http::Uri;
+use kube::{
+    Api, Resource as _, ResourceExt as _,
+    api::{ListParams, Patch, PatchParams},
+    core::DeserializeGuard,
+};
+use serde_json::json;
+
+use crate::{
+    connection::Connection,
+    console,
+    failure::{self, Failure, Right},
+};
+
+const LIST_RUNS: Right = Right::new("list", GROUP, "benchmarkruns", "view");
+const CANCEL_RUN: Right = Right::new("patch", GROUP, "benchmarkruns", "edit");
+/// Runs in one answer.
+const PAGE: u32 = 100;
+
+#[derive(Args)]
+pub(crate) struct ReleaseArgs {
+    /// The target, as the message of a run that waits has it, such as http://gateway.llm-d.svc.cluster.local:80
+    target: String,
+    /// Keep the figures that there are: let requests under way end within the grace period
+    #[arg(long)]
+    graceful: bool,
+    /// Print what would be ended, and end nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) async fn run(args: &ReleaseArgs, connection: &Connection) -> Result<u8, Failure> {
+    let server = Server::of(&args.target).ok_or_else(|| {
+        Failure::error(format!(
+            "TARGET is {:?}; write the URL of a server, such as http://gateway.llm-d:80",
+            args.target
+        ))
+    })?;
+    let all = list(connection).await?;
+    let of_target = |it: &&BenchmarkRun| {
+        let endpoint = it.status.as_ref().and_then(|it| it.resolved.as_ref()).map(|it| it.endpoint.as_str());
+        !it.is_finished() && endpoint.and_then(Server::of).is_some_and(|it| it.is(&server))
+    };
+    let (waiting, holding): (Vec<_>, Vec<_>) = all.iter().filter(of_target).partition(|it| waits(it));
+    if holding.is_empty() {
+        return Err(Failure::error(format!(
+            "no run has {}, and {} wait for it; `kubectl get benchmarkruns -A -o wide` shows targets",
+            args.target,
+            waiting.len()
+        )));
+    }
+    for run in holding {
+        let name = format!("{}/{}", run.namespace().unwrap_or_default(), run.name_any());
+        if args.dry_run {
+            console::print(format_args!("{name} would be cancelled\n"));
+            continue;
+        }
+        cancel(connection, run, args.graceful).await?;
+        console::print(format_args!("{name} cancelled\n"));
+    }
+    console::say(format_args!("waiting for {}: {}", args.target, waiting.len()));
+    Ok(0)
+}
+
+/// Whether a run only waits for its target.
+fn waits(run: &BenchmarkRun) -> bool {
+    run.status.as_ref().is_none_or(|it| it.reason == Reason::TargetBusy)
+}
+
+async fn cancel(connection: &Connection, run: &BenchmarkRun, graceful: bool) -> Result<(), Failure> {
+    let (namespace, name) = (run.namespace().unwrap_or_default(), run.name_any());
+    let runs: Api<BenchmarkRun> = Api::namespaced(connection.client.clone(), &namespace);
+    let mode = if graceful { Cancel::Graceful } else { Cancel::Immediate };
+    // Of this run, and not of another one that has its name meanwhile.
+    let patch = json!({"metadata": {"uid": run.uid()}, "spec": {"cancel": mode}});
+    let params = PatchParams { field_manager: Some("kubectl-benchwright".into()), ..PatchParams::default() };
+    match runs.patch(&name, &params, &Patch::Merge(&patch)).await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::error(format!(
+            "{}; if the run takes no change, delete it: kubectl delete benchmarkrun {name} -n {namespace}",
+            failure::refused(&error, CANCEL_RUN, &name, &namespace)
+        ))),
+    }
+}
+
+/// The runs of all namespaces, or of the one of the command for a user who sees no other.
+async fn list(connection: &Connection) -> Result<Vec<BenchmarkRun>, Failure> {
+    let everywhere = Api::<DeserializeGuard<BenchmarkRun>>::all(connection.client.clone());
+    match pages(&everywhere).await {
+        Err(error) if failure::code_of(&error) == Some(403) => {
+            let namespace = &connection.namespace;
+            console::say(format_args!(
+                "kubectl benchwright: only the runs of namespace {namespace} are looked at, because you may not list all"
+            ));
+            let own = Api::namespaced(connection.client.clone(), namespace);
+            pages(&own).await.map_err(|it| failure::refused(&it, LIST_RUNS, "", namespace))
+        }
+        found => found.map_err(|it| failure::refused(&it, LIST_RUNS, "", "of any name")),
+    }
+}
+
+async fn pages(api: &Api<DeserializeGuard<BenchmarkRun>>) -> Result<Vec<BenchmarkRun>, kube::Error> {
+    let mut params = ListParams::default().limit(PAGE);
+    let mut all = Vec::new();
+    loop {
+        let page = api.list(&params).await?;
+        for run in page.items {
+            let name = format!("{}/{}", run.meta().namespace.as_deref().unwrap_or_default(), run.name_any());
+            match run.0 {
+                Ok(run) => all.push(run),
+                Err(error) => console::say(format_args!(
+                    "kubectl benchwright: {name} cannot be read and is passed over: {}",
+                    one_line(&error.error)
+                )),
+            }
+        }
+        match page.metadata.continue_.filter(|it| !it.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(all),
+        }
+    }
+}
+
+/// Host and port of a URL.
+#[derive(Debug, PartialEq, Eq)]
+struct Server {
+    host: String,
+    port: u16,
+}
+
+impl Server {
+    fn of(url: &str) -> Option<Server> {
+        let uri: Uri = url.parse().ok()?;
+        let host = uri.host()?.trim_end_matches('.').to_ascii_lowercase();
+        let standard = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+        Some(Server { host, port: uri.port_u16().unwrap_or(standard) })
+    }
+
+    /// Whether both are the same server: also `gateway.llm-d` and `gateway.llm-d.svc.cluster.local`.
+    fn is(&self, other: &Server) -> bool {
+        let (short, long) = if self.host.len() <= other.host.len() { (self, other) } else { (other, self) };
+        let ending = long.host.strip_prefix(&short.host);
+        self.port == other.port
+            && ending.is_some_and(|it| {
+                it.is_empty() || it.starts_with(".svc") || (short.host.ends_with(".svc") && it.starts_with('.'))
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_one_server_are_the_same() {
+        let same = |a: &str, b: &str| Server::of(a).unwrap().is(&Server::of(b).unwrap());
+        let whole = "http://gateway.llm-d.svc.cluster.local:80";
+        for form in
+            ["http://gateway.llm-d", "http://GATEWAY.llm-d.svc/v1", "https://gateway.llm-d.svc.cluster.local.:80"]
+        {
+            assert!(same(form, whole) && same(whole, form), "{form}");
+        }
+        for other in ["http://gateway", "http://gateway.llm", "http://gateway.llm-d:8000", "http://a.gateway.llm-d"] {
+            assert!(!same(other, whole) && !same(whole, other), "{other}");
+        }
+        assert_eq!(Server::of("gateway of llm-d"), None);
+    }
+}
