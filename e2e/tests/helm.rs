@@ -138,7 +138,7 @@ fn each_value_does_what_it_says() -> anyhow::Result<()> {
     const DIGEST: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     let digest = format!("image.digest={DIGEST}");
     let by_digest = format!("image: registry.example/benchwright@{DIGEST}");
-    let sets: [(&[&str], &[&str], &[&str]); 15] = [
+    let sets: [(&[&str], &[&str], &[&str]); 17] = [
         (
             &[],
             &["--policy=/etc/benchwright/policy.yaml", "--network-policy", "runAsUser: 65532", "-secret-access"],
@@ -157,6 +157,8 @@ fn each_value_does_what_it_says() -> anyhow::Result<()> {
             &["--scraper-namespace-label"],
         ),
         (&["admission.secretAccess.enabled=false"], &["name-operator-schema"], &["-secret-access"]),
+        (&["admission.objectSize.enabled=false"], &["-operator-writes"], &["-object-size"]),
+        (&["admission.operatorWrites.enabled=false"], &["-object-size"], &["-operator-writes"]),
         (&["policy.limits.maxRequestsPerSecond=5"], &["maxRequestsPerSecond: 5"], &[]),
         (&["watchNamespaces={a,b}", "aggregateRoles=false"], &["--watch-namespace=b"], &["kind: ClusterRole"]),
         (&["crds.install=false"], &["kind: Deployment"], &["kind: CustomResourceDefinition"]),

@@ -1,10 +1,10 @@
-//! What a user may make a run do: refer to what the same user may read, and mount claims that are for results.
+//! What a user may make a run do: refer to what a pod of the same user could use, and mount claims that are for results.
 
 use anyhow::Context;
 use crds::{BenchmarkRun, Reason, resolve::RunIdentity, status::Phase};
 use e2e::{Cluster, Namespace};
 use k8s_openapi::api::{
-    core::v1::{PersistentVolumeClaim, Service},
+    core::v1::{PersistentVolumeClaim, Service, ServiceAccount},
     networking::v1::NetworkPolicy,
     rbac::v1::{Role, RoleBinding},
 };
@@ -15,8 +15,21 @@ use crate::runs::SOON;
 
 /// May create BenchmarkRuns and nothing else.
 const RUNNER: &str = "runner";
+/// May also see what Kubernetes' own role `view` shows.
+const VIEWER: &str = "viewing-runner";
 /// Has Kubernetes' own role `edit`.
 const EDITOR: &str = "editor";
+/// Has Kubernetes' own role `admin`.
+const ADMIN: &str = "administrator";
+/// Users, each with the roles that it has.
+const USERS: [(&str, &[&str]); 6] = [
+    ("nobody", &[]),
+    ("viewer", &["view"]),
+    (RUNNER, &[RUNNER]),
+    (VIEWER, &["view", RUNNER]),
+    (EDITOR, &["edit"]),
+    (ADMIN, &["admin"]),
+];
 
 async fn bind(namespace: &Namespace) -> anyhow::Result<()> {
     let role: Role = serde_json::from_value(json!({
@@ -24,9 +37,10 @@ async fn bind(namespace: &Namespace) -> anyhow::Result<()> {
         "rules": [{"apiGroups": ["benchwright.dev"], "resources": ["benchmarkruns"], "verbs": ["create"]}],
     }))?;
     namespace.api::<Role>().create(&PostParams::default(), &role).await?;
-    for (user, kind, role) in [(RUNNER, "Role", RUNNER), (EDITOR, "ClusterRole", "edit")] {
+    for (user, role) in USERS.iter().flat_map(|(user, roles)| roles.iter().map(move |role| (user, role))) {
+        let kind = if *role == RUNNER { "Role" } else { "ClusterRole" };
         let binding: RoleBinding = serde_json::from_value(json!({
-            "metadata": {"name": user},
+            "metadata": {"name": format!("{user}-{role}")},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
         }))?;
@@ -41,11 +55,32 @@ async fn refusal(namespace: &Namespace, user: &str, spec: &str) -> anyhow::Resul
         "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "chat"},
         "spec": serde_saphyr::from_str::<Value>(spec)?,
     });
-    let path = format!("/apis/benchwright.dev/v1alpha1/namespaces/{}/benchmarkruns?dryRun=All", namespace.name);
-    let request = http::Request::post(path)
+    let path = format!("/apis/benchwright.dev/v1alpha1/namespaces/{}/benchmarkruns", namespace.name);
+    refusal_of(namespace, user, &path, &run).await
+}
+
+/// The same of a pod that uses an object of the name `other`.
+async fn refusal_of_pod(namespace: &Namespace, user: &str, kind: &str) -> anyhow::Result<String> {
+    let container = json!({"name": "c", "image": if kind == "image" { "other" } else { "i" }});
+    let mut pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [container]}});
+    let volume = match kind {
+        "Secret" => json!({"name": "v", "secret": {"secretName": "other"}}),
+        "ConfigMap" => json!({"name": "v", "configMap": {"name": "other"}}),
+        "claim" => json!({"name": "v", "persistentVolumeClaim": {"claimName": "other"}}),
+        _ => json!({"name": "v", "emptyDir": {}}),
+    };
+    pod["spec"]["volumes"] = json!([volume]);
+    if kind == "service account" {
+        pod["spec"]["serviceAccountName"] = json!("other");
+    }
+    refusal_of(namespace, user, &format!("/api/v1/namespaces/{}/pods", namespace.name), &pod).await
+}
+
+async fn refusal_of(namespace: &Namespace, user: &str, path: &str, object: &Value) -> anyhow::Result<String> {
+    let request = http::Request::post(format!("{path}?dryRun=All"))
         .header("Content-Type", "application/json")
         .header("Impersonate-User", user)
-        .body(serde_json::to_vec(&run)?)?;
+        .body(serde_json::to_vec(object)?)?;
     match namespace.client.request::<Value>(request).await {
         Ok(_) => Ok(String::new()),
         Err(kube::Error::Api(status)) => Ok(status.message),
@@ -56,9 +91,12 @@ async fn refusal(namespace: &Namespace, user: &str, spec: &str) -> anyhow::Resul
 /// Finding 15, and section 6 of the operator's specification: creating a run is no way to read a Secret.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
-async fn a_user_refers_only_to_what_the_same_user_may_get() -> anyhow::Result<()> {
+async fn a_user_refers_only_to_what_a_pod_of_that_user_may_use() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "references").await?;
     bind(&namespace).await?;
+    // The API server refuses a pod whose account does not exist.
+    let account: ServiceAccount = serde_json::from_value(json!({"metadata": {"name": "other"}}))?;
+    namespace.api::<ServiceAccount>().create(&PostParams::default(), &account).await?;
     let key = "{name: other, key: a}";
     let files = |last: &str| {
         let before: Vec<_> = (0..15).map(|it| format!("{{configMapRef: {{name: other, key: k{it}}}}}")).collect();
@@ -113,6 +151,17 @@ async fn a_user_refers_only_to_what_the_same_user_may_get() -> anyhow::Result<()
             "spec.profile.files[0].claim.claimName",
             "claim",
         ),
+        (
+            "target: {simulator: {}}\nlauncher: {serviceAccountName: other}".to_owned(),
+            "spec.launcher.serviceAccountName",
+            "service account",
+        ),
+        ("target: {simulator: {}}\nlauncher: {image: other}".to_owned(), "spec.launcher.image", "image"),
+        (
+            "target: {server: {engine: Custom, image: other, command: [serve]}}".to_owned(),
+            "spec.target.server.image",
+            "image",
+        ),
     ];
     // A policy and a binding count a moment after they were created.
     namespace
@@ -124,17 +173,28 @@ async fn a_user_refers_only_to_what_the_same_user_may_get() -> anyhow::Result<()
     namespace
         .until("the admission policy", SOON, || async {
             let refused = refusal(&namespace, RUNNER, &references[0].0).await?;
-            Ok((!refused.is_empty()).then_some(()))
+            Ok(refused.contains("may not create pods").then_some(()))
         })
         .await?;
+    let mut cells = 0;
     for (spec, field, kind) in &references {
-        let refused = refusal(&namespace, RUNNER, spec).await?;
-        let expected =
-            format!("{field}: is \"other\", a {kind} that {RUNNER} may not get in namespace {}", namespace.name);
-        assert!(refused.contains(&expected), "{spec}: {refused:?}");
-        assert!(refused.contains("ask for that right, or take the field out"), "{refused}");
-        assert_eq!(refusal(&namespace, EDITOR, spec).await?, "", "{spec}");
+        for (user, _) in USERS {
+            let (of_run, of_pod) =
+                (refusal(&namespace, user, spec).await?, refusal_of_pod(&namespace, user, kind).await?);
+            assert_eq!(of_run.is_empty(), of_pod.is_empty(), "{user}, {field}: {of_run:?}, and as a pod: {of_pod:?}");
+            assert_eq!(of_run.is_empty(), [EDITOR, ADMIN].contains(&user), "{user}, {field}: {of_run:?}");
+            cells += 1;
+        }
+        for user in [RUNNER, VIEWER] {
+            let refused = refusal(&namespace, user, spec).await?;
+            let expected = format!("{user} may not create pods in namespace {}, and so not use a", namespace.name);
+            assert!(refused.contains(&expected), "{spec}: {refused:?}");
+            // Of several fields of one run, the first is named.
+            assert!(refused.contains(field) || field.starts_with("spec.target.server"), "{spec}: {refused:?}");
+            assert!(refused.contains("ask for that right, or take the field out"), "{refused}");
+        }
     }
+    println!("{cells} of {cells} pairs of user and reference: a run is refused where the same user's pod is");
     // As many references as a run can have: the cost of the questions stays within the API server's bounds.
     let most = files("{claim: {claimName: other}}") + "\nstorage: {pvc: {claimName: other}}";
     assert_eq!(refusal(&namespace, EDITOR, &most).await?, "");
@@ -205,5 +265,78 @@ async fn a_claim_of_somebody_else_keeps_the_group_of_its_files() -> anyhow::Resu
     namespace.create_run("allowed", &crate::runs::simulated(5.0, 2, "storage: {pvc: {claimName: database}}")).await?;
     let status = namespace.wait_finished("allowed", SOON).await?;
     assert_eq!(status.phase, Some(Phase::Succeeded), "{status:?}");
+    Ok(())
+}
+
+/// Each list of metadata at its bound, and one entry above it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_run_with_more_metadata_than_it_may_have_is_refused() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "metadata").await?;
+    bind(&namespace).await?;
+    let path = format!("/apis/benchwright.dev/v1alpha1/namespaces/{}/benchmarkruns", namespace.name);
+    let with = |list: &str, entries: usize| {
+        let keys = (0..entries).map(|it| format!("example.com/k{it}"));
+        let value: Value = match list {
+            "labels" | "annotations" => keys.map(|it| (it, json!("v"))).collect::<serde_json::Map<_, _>>().into(),
+            "finalizers" => keys.collect(),
+            _ => keys.map(|it| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": it})).collect(),
+        };
+        json!({
+            "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "chat", list: value},
+            "spec": {"target": {"simulator": {}}},
+        })
+    };
+    let send = async |list: &str, entries: usize| refusal_of(&namespace, EDITOR, &path, &with(list, entries)).await;
+    namespace.until("the policy", SOON, || async { Ok((!send("labels", 65).await?.is_empty()).then_some(())) }).await?;
+    for (list, most) in [("labels", 64), ("annotations", 64), ("finalizers", 16), ("ownerReferences", 16)] {
+        assert_eq!(send(list, most).await?, "", "{list}");
+        let refused = send(list, most + 1).await?;
+        let expected = format!("metadata.{list}: has {} entries; write at most {most}", most + 1);
+        assert!(refused.contains(&expected), "{refused}");
+    }
+    Ok(())
+}
+
+/// Whoever has the operator's token creates no pod that the operator would not create.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn the_rights_of_the_operator_create_only_what_the_operator_creates() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "shape").await?;
+    let operator = format!("system:serviceaccount:{}:{}", e2e::cluster::SYSTEM_NAMESPACE, e2e::cluster::OPERATOR);
+    let job = json!({
+        "metadata": {"name": "j", "labels": {"app.kubernetes.io/managed-by": "benchwright-operator"}},
+        "spec": {"template": {"spec": {
+            "restartPolicy": "Never", "automountServiceAccountToken": false, "containers": [{"name": "c", "image": "i"}],
+        }}},
+    });
+    let jobs = |namespace: &str| format!("/apis/batch/v1/namespaces/{namespace}/jobs");
+    let pod = "/spec/template/spec";
+    let changes: [(&str, Value, &str); 6] = [
+        ("/metadata/labels", json!({}), "has the label app.kubernetes.io/managed-by"),
+        (&format!("{pod}/automountServiceAccountToken"), json!(true), "no token"),
+        (&format!("{pod}/hostNetwork"), json!(true), "of their node"),
+        (&format!("{pod}/hostPID"), json!(true), "of their node"),
+        (&format!("{pod}/volumes"), json!([{"name": "v", "hostPath": {"path": "/"}}]), "of their node"),
+        (
+            &format!("{pod}/containers"),
+            json!([{"name": "c", "image": "i", "securityContext": {"privileged": true}}]),
+            "not privileged",
+        ),
+    ];
+    namespace
+        .until("the policy", SOON, || async {
+            let refused = refusal_of(&namespace, &operator, &jobs("kube-system"), &job).await?;
+            Ok(refused.contains("in the namespaces of Kubernetes").then_some(()))
+        })
+        .await?;
+    assert_eq!(refusal_of(&namespace, &operator, &jobs(&namespace.name), &job).await?, "");
+    for (field, value, says) in changes {
+        let mut changed = job.clone();
+        let (parent, name) = field.rsplit_once('/').context("a path")?;
+        changed.pointer_mut(parent).context("its parent exists")?[name] = value;
+        let refused = refusal_of(&namespace, &operator, &jobs(&namespace.name), &changed).await?;
+        assert!(refused.contains(says), "{field}: {refused:?}");
+    }
     Ok(())
 }
