@@ -23,6 +23,8 @@ const SETTLE_SECONDS: u32 = 5;
 const REFUSED_SECONDS: u32 = 30;
 /// How long a node may take to mount the volumes, before the status says that it has not.
 const MOUNT_SECONDS: u32 = 60;
+/// How long a volume may take to be provisioned, before the status says that there is none.
+const VOLUME_SECONDS: u32 = 60;
 /// How long a node may fail to pull the image: a registry may be busy, but a name that is wrong stays wrong.
 const PULL_SECONDS: u32 = 300;
 
@@ -186,6 +188,7 @@ impl Decision<'_> {
                 (Reason::TargetNotReady, message)
             }
             _ if self.waits_for_mounts() => self.why_not_mounted(),
+            _ if self.waits_for_volume(attempt) => self.why_no_volume("nothing has provisioned one for 60 seconds"),
             _ => (Reason::PodStarting, self.starting()),
         }
     }
@@ -211,6 +214,14 @@ impl Decision<'_> {
         let pod = &self.observed.pod;
         let since = pod.accepted.filter(|_| pod.without_sandbox);
         since.is_some_and(|it| seconds_since(it, self.turn.now) > MOUNT_SECONDS)
+    }
+
+    /// Whether the scheduler has waited for a minute until the claim of the results is bound. It says nothing of its own for ten minutes.
+    fn waits_for_volume(&self, attempt: &Attempt) -> bool {
+        let (pod, claim) = (&self.observed.pod, &self.observed.claim);
+        let is_unbound = self.effective.storage.pvc.is_some() && claim.exists && !claim.bound;
+        let is_without_node = pod.name.is_some() && pod.node.is_empty() && pod.accepted.is_none();
+        is_unbound && is_without_node && seconds_since(self.job_created(attempt), self.turn.now) > VOLUME_SECONDS
     }
 
     fn why_not_mounted(&self) -> (Reason, String) {
@@ -240,14 +251,20 @@ impl Decision<'_> {
         // Most claims are bound only when the first pod that mounts them is scheduled. An unbound claim alone is no problem.
         let pending =
             self.effective.storage.pvc.as_ref().filter(|_| !self.observed.claim.bound && is_about_volumes(why));
-        let Some(pvc) = pending else { return (Reason::Unschedulable, format!("no node takes the pod: {why}")) };
+        if pending.is_none() {
+            return (Reason::Unschedulable, format!("no node takes the pod: {why}"));
+        }
+        self.why_no_volume(why)
+    }
+
+    fn why_no_volume(&self, why: &str) -> (Reason, String) {
+        let claim = self.effective.storage.pvc.as_ref().map_or("", |it| it.claim_name.as_str());
         let class = match self.observed.claim.class.as_str() {
             "" => "the default StorageClass".to_owned(),
             class => format!("StorageClass {class:?}"),
         };
         let message = format!(
-            "claim {:?} has no volume ({class}): {why}; check that the class exists and can provision one",
-            pvc.claim_name
+            "claim {claim:?} has no volume ({class}): {why}; check that the class exists and can provision one; the claim's events say more: kubectl describe pvc {claim}"
         );
         (Reason::VolumePending, message)
     }

@@ -228,6 +228,25 @@ fn an_unschedulable_pod_is_not_blamed_on_a_claim_that_waits_for_it() {
     check(&run, &crowded, 30, &Want { reason: Some(Reason::VolumePending), says: "unbound", ..Want::default() });
 }
 
+/// The scheduler waits ten minutes for a provisioner that fails, and says nothing meanwhile.
+#[test]
+fn a_claim_that_nothing_provisions_is_named_after_a_minute() {
+    let run = in_phase(SIMULATOR, Phase::Starting);
+    let mut waits = started();
+    waits.claim.bound = false;
+    waits.pod = PodState { name: waits.pod.name.clone(), uid: waits.pod.uid.clone(), ..PodState::default() };
+    let starting = Want { reason: Some(Reason::PodStarting), ..Want::default() };
+    check(&run, &waits, 60, &starting);
+    let says = "has no volume (StorageClass \"standard\"): nothing has provisioned one for 60 seconds";
+    check(&run, &waits, 61, &Want { reason: Some(Reason::VolumePending), says, ..Want::default() });
+    // A node has the pod, or the volume is there: the wait has another cause.
+    let mut on_node = waits.clone();
+    on_node.pod.node = "n".into();
+    check(&run, &on_node, 61, &starting);
+    waits.claim.bound = true;
+    check(&run, &waits, 61, &starting);
+}
+
 #[test]
 fn a_ready_pod_measures_and_a_phase_never_goes_back() {
     let running = Want { phase: Some(Phase::Running), reason: Some(Reason::Measuring), ..Want::default() };
