@@ -65,6 +65,7 @@ pub async fn apply(
         allow_terminal(run, plan, stopped)?;
     }
     delete_jobs(context, run, &namespace, plan).await?;
+    delete_policies(context, run, &namespace, &plan.delete_policies).await?;
     if let Some(what) = &plan.stop_server {
         stop_server(context, run, &namespace, what).await?;
     }
@@ -135,7 +136,7 @@ async fn stop_server(context: &Context, run: &BenchmarkRun, namespace: &str, wha
 fn allow_forbidden(run: &BenchmarkRun, done: Result<(), Error>) -> Result<(), Error> {
     match done {
         Err(Error::Api(kube::Error::Api(status))) if status.code == FORBIDDEN => {
-            warn!(run = %full_name(run), error = %status.message, "what is left of a server may not be deleted");
+            warn!(run = %full_name(run), error = %status.message, "what is left of a run may not be deleted");
             Ok(())
         }
         done => done,
@@ -149,6 +150,25 @@ async fn delete_jobs(context: &Context, run: &BenchmarkRun, namespace: &str, pla
         info!(run = %full_name(run), job = job.name, "deletes a Job of a finished run: its retention time has passed");
         let deleted = delete_job(context, &jobs, &job.name, job.uid.clone(), DeleteParams::foreground()).await;
         allow_terminal(run, plan, deleted)?;
+    }
+    Ok(())
+}
+
+/// Deletes NetworkPolicies of attempts that have ended, and no others of their names. One that may not be deleted stays as long as the
+/// run.
+async fn delete_policies(
+    context: &Context,
+    run: &BenchmarkRun,
+    namespace: &str,
+    names: &[String],
+) -> Result<(), Error> {
+    let policies: Api<NetworkPolicy> = Api::namespaced(context.client.clone(), namespace);
+    for name in names {
+        let Some(found) = policies.get_opt(name).await?.filter(|it| meta::is_ours(run, &it.metadata)) else { continue };
+        let exactly = Preconditions { uid: found.uid(), resource_version: None };
+        context.metrics.write("delete", "networkpolicies");
+        let deleted = policies.delete(name, &DeleteParams::background().preconditions(exactly)).await.map(drop);
+        allow_forbidden(run, ignore_absent(deleted))?;
     }
     Ok(())
 }

@@ -229,6 +229,7 @@ fn ten_thousand_runs_give_at_most_two_hundred_series_without_a_name_of_a_run() {
         ("create", "configmaps"),
         ("create", "persistentvolumeclaims"),
         ("create", "networkpolicies"),
+        ("delete", "networkpolicies"),
         ("create", "events"),
         ("delete", "jobs"),
         ("delete", "pods"),

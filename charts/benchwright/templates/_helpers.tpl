@@ -96,7 +96,7 @@ capabilities:
 {{- if .Values.launcher.networkPolicy.enabled }}
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
-  verbs: [get, create]
+  verbs: [get, list, create, delete]
 {{- end }}
 - apiGroups: [events.k8s.io]
   resources: [events]

@@ -15,7 +15,16 @@ PODS = [
     ("service", "bench", 21, {"benchwright.dev/run-uid": "service", "benchwright.dev/attempt": "1"}),
     ("url", "bench", 22, {"benchwright.dev/run-uid": "url", "benchwright.dev/attempt": "1"}),
     ("free", "bench", 23, {}),
+    # In a namespace that denies all egress: launchers, and pods that a tenant gave the labels of their runs.
+    ("closed-model", "closed", 12, {"app": "vllm"}),
+    ("in-service", "closed", 24, {"benchwright.dev/run-uid": "in-service", "benchwright.dev/attempt": "1"}),
+    ("in-url", "closed", 25, {"benchwright.dev/run-uid": "in-url", "benchwright.dev/attempt": "1"}),
+    ("as-service", "closed", 26, {"benchwright.dev/run-uid": "in-service", "benchwright.dev/attempt": "1"}),
+    ("as-url", "closed", 27, {"benchwright.dev/run-uid": "in-url", "benchwright.dev/attempt": "1"}),
 ]
+# The names of the policies in the order of the snapshot: of a simulator, of a Service, of a URL; and of the last two where the namespace has
+# a policy of its own.
+FORMS = [("simulator", "bench"), ("service", "bench"), ("url", "bench"), ("in-service", "closed"), ("in-url", "closed")]
 
 
 def metadata(name, namespace=None, labels=None):
@@ -29,15 +38,16 @@ def pod(name, namespace, number, labels):
 
 
 def policies(path):
-    """The three forms in the snapshot of the operator's builder: of a simulator, of a Service, of a URL."""
+    """The forms in the snapshot of the operator's builder, and a policy that denies all egress of a namespace."""
     import yaml  # of PyYAML, which only this check needs
 
     text = open(path, encoding="utf-8").read()
     forms = [it for it in yaml.safe_load_all(re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.S)) if it]
-    for form, name in zip(forms, ["simulator", "service", "url"], strict=True):
-        form["metadata"] = metadata(name, "bench")
+    for form, (name, namespace) in zip(forms, FORMS, strict=True):
+        form["metadata"] = metadata(name, namespace)
         form["spec"]["podSelector"]["matchLabels"]["benchwright.dev/run-uid"] = name
-    return forms
+    deny = {"metadata": metadata("deny", "closed"), "spec": {"podSelector": {}, "policyTypes": ["Egress"]}}
+    return [*forms, deny]
 
 
 NODE = {
@@ -47,7 +57,7 @@ NODE = {
 }
 LISTS = {
     "nodes": ("Node", [NODE]),
-    "namespaces": ("Namespace", [{"metadata": metadata("bench")}, {"metadata": metadata("other")}]),
+    "namespaces": ("Namespace", [{"metadata": metadata(it)} for it in ("bench", "closed", "other")]),
     "pods": ("Pod", [pod(*it) for it in PODS]),
     "services": ("Service", []),
     "endpoints": ("Endpoints", []),

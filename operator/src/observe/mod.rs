@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::{
     batch::v1::Job,
     core::v1::{ConfigMap, PersistentVolumeClaim, Pod},
+    networking::v1::NetworkPolicy,
 };
 use kube::{Api, ResourceExt as _, api::ListParams};
 
@@ -203,6 +204,7 @@ fn observe_input<'a>(
                 None => None,
             };
             observed.reach = network_policy::reach(run, input, service.as_ref(), &settings);
+            observed.is_governed = is_governed(context, run, number, reader).await?;
         }
         Ok(())
     })
@@ -212,6 +214,14 @@ fn observe_input<'a>(
 async fn read_config_map(sources: &Sources, name: &str, reader: &mut Reader) -> Result<Option<ConfigMap>, Error> {
     let request = Request::get("configmaps", name);
     Ok(reader.read(What::Input, request, sources.config_maps.get_opt(name)).await?.flatten())
+}
+
+/// Whether a NetworkPolicy of the namespace says what the pod of an attempt may reach.
+async fn is_governed(context: &Context, run: &BenchmarkRun, attempt: u32, reader: &mut Reader) -> Result<bool, Error> {
+    let policies: Api<NetworkPolicy> = Api::namespaced(context.client.clone(), &run.namespace().unwrap_or_default());
+    let request = Request { verb: "list", resource: "networkpolicies", name: String::new() };
+    let found = reader.read(What::Input, request, policies.list(&ListParams::default())).await?;
+    Ok(found.is_some_and(|it| network_policy::is_governed(run, attempt, &it.items)))
 }
 
 /// Reads the claim of the results.

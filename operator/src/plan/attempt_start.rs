@@ -78,6 +78,9 @@ impl Decision<'_> {
                 reason: Reported::default(),
             },
         );
+        // Nothing is left of the attempts before.
+        let ended = self.before.attempts.iter().filter(|_| self.turn.settings.network_policy.is_some());
+        plan.delete_policies = ended.map(|it| it.job_name.clone()).collect();
         // The attempt is in the status before its Job exists, so that an operator that crashes in between finds the Job again.
         plan.again = true;
         plan
@@ -236,7 +239,8 @@ impl Decision<'_> {
         }
         if let Some(settings) = &self.turn.settings.network_policy {
             let egress = input.run.egress.as_ref();
-            let policy = network_policy::build(self.run, attempt.number, &self.observed.reach, settings, egress);
+            let (reach, is_governed) = (&self.observed.reach, self.observed.is_governed);
+            let policy = network_policy::build(self.run, attempt.number, reach, is_governed, settings, egress);
             children.push(Child::NetworkPolicy(Box::new(policy)));
         }
         if let Some(pvc) = self.effective.storage.pvc.as_ref().filter(|_| !self.observed.claim.exists) {

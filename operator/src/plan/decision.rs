@@ -34,7 +34,7 @@ pub fn plan(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
 fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     let mut before = run.status.clone().unwrap_or_default();
     if run.is_finished() {
-        return finished(run, before, observed, turn.now);
+        return finished(run, before, observed, turn);
     }
     identify(&mut before, observed);
     let effective = given_spec(&before, observed.config_map).cloned();
@@ -85,15 +85,15 @@ pub fn given_spec(status: &BenchmarkRunStatus, config_map: Presence) -> Option<&
 
 /// Plans for a finished run: its status stays, it gets its mark, and it or its Jobs are deleted when their retention time has
 /// passed. A later change of the spec has no effect, but `observedGeneration` follows it, because GitOps tools wait for that.
-fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, observed: &Observed, now: Timestamp) -> Plan {
+fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, observed: &Observed, turn: &Turn<'_>) -> Plan {
     let generation = run.metadata.generation.unwrap_or_default();
     if status.observed_generation != generation {
         status.observed_generation = generation;
         status.conditions.iter_mut().for_each(|it| it.observed_generation = generation);
     }
     let mut plan = Plan { status, ..Plan::default() };
-    conclude(run, &mut plan, observed);
-    clean_up(run, &mut plan, observed, now);
+    conclude(run, &mut plan, observed, turn.settings.network_policy.is_some());
+    clean_up(run, &mut plan, observed, turn.now);
     plan
 }
 

@@ -144,8 +144,9 @@ fn delete_jobs(plan: &mut Plan, observed: &Observed, now: Timestamp) -> Option<D
     Some(JOB_GOES)
 }
 
-/// Completes the plan of a finished run that has no mark: it ends what still works, and asks for the mark.
-pub(super) fn conclude(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed) {
+/// Completes the plan of a finished run that has no mark: it ends what still works, and asks for the mark. `has_policies`: attempts of this
+/// installation have NetworkPolicies.
+pub(super) fn conclude(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed, has_policies: bool) {
     if Mark::read(run).is_some() {
         return;
     }
@@ -156,6 +157,10 @@ pub(super) fn conclude(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed)
         _ => pod.name.clone().filter(|_| pod.kept && pod.deleting.is_none()).map(Stop::Pod),
     };
     plan.stop_pods.clone_from(&observed.other_pods);
+    // While a pod may work its policy stays: without one it could reach more.
+    let has_ended = observed.other_pods.is_empty() && (pod.name.is_none() || observed.ended.is_some());
+    let last = plan.status.attempts.last().filter(|_| has_ended && has_policies);
+    plan.delete_policies = last.map(|it| it.job_name.clone()).into_iter().collect();
     plan.mark = serde_json::to_string(&Mark::new(run, &plan.status)).ok();
 }
 

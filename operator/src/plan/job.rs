@@ -72,6 +72,13 @@ pub fn build(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec, settin
     }
 }
 
+/// The labels of the launcher's pod, but for the one of its target.
+pub fn pod_labels(run: &BenchmarkRun, attempt: u32) -> BTreeMap<String, String> {
+    let mut labels = run.spec.launcher.labels.clone();
+    labels.extend(meta::labels(run, attempt));
+    labels
+}
+
 fn template(
     run: &BenchmarkRun,
     attempt: u32,
@@ -80,8 +87,7 @@ fn template(
     deadline: i64,
 ) -> PodTemplateSpec {
     let launcher = &run.spec.launcher;
-    let mut labels = launcher.labels.clone();
-    labels.extend(meta::labels(run, attempt));
+    let labels = pod_labels(run, attempt);
     let mut annotations = launcher.annotations.clone();
     annotations.extend(STAY.map(|(key, value)| (key.to_owned(), value.to_owned())));
     let (volumes, mounts) = volumes(run, attempt, effective).into_iter().unzip();

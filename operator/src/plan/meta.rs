@@ -200,6 +200,12 @@ pub fn is_left_by(pod: &ObjectMeta, job_uid: &str) -> bool {
     alone && !job_uid.is_empty() && label.is_some_and(|it| it == job_uid)
 }
 
+/// Whether the operator creates objects with these labels.
+pub fn is_managed(metadata: &ObjectMeta) -> bool {
+    let label = metadata.labels.as_ref().and_then(|it| it.get("app.kubernetes.io/managed-by"));
+    label.is_some_and(|it| it == MANAGER)
+}
+
 /// Whether an object belongs to this run, and not to another one of the same name.
 pub fn is_ours(run: &BenchmarkRun, metadata: &ObjectMeta) -> bool {
     let owners = metadata.owner_references.iter().flatten();

@@ -55,6 +55,8 @@ pub struct Plan {
     pub event: Option<PlannedEvent>,
     /// Jobs of a finished run to delete, with their pods: their retention time has passed.
     pub delete_jobs: Vec<OwnJob>,
+    /// NetworkPolicies of attempts that have ended.
+    pub delete_policies: Vec<String>,
     /// Delete the run: its retention time has passed.
     pub delete_run: bool,
     /// The annotation of a finished run, to write after the status.

@@ -1,5 +1,8 @@
 //! The NetworkPolicy of an attempt: what its pod may reach, and who may reach it. It is created before the Job, because a policy
 //! that comes later does not end connections. The kubelet's probes come from the node, to which no policy applies.
+//!
+//! Policies add up: what one of them allows, another one cannot forbid. Where a policy of the namespace selects the launcher, its owners
+//! have decided what pods may reach, and this one opens nothing but the pods of the target's Service and the DNS of the cluster.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -18,10 +21,13 @@ use k8s_openapi::{
     },
     apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
 };
-use kube::ResourceExt as _;
+use kube::{
+    ResourceExt as _,
+    core::{Selector, SelectorExt as _},
+};
 use policy::Server;
 
-use super::{LauncherInput, meta};
+use super::{LauncherInput, job, meta};
 
 /// The port of DNS.
 const DNS_PORT: i32 = 53;
@@ -29,7 +35,7 @@ const DNS_PORT: i32 = 53;
 /// What the pod of an attempt has to reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// Any address that is not blocked: a URL, a Gateway, a Service without pods of its own, or more than the target.
+    /// Any address that is not blocked, as far as the namespace allows: a URL, a Gateway, a Service without pods of its own, or more than the target.
     #[default]
     Anywhere,
     /// The pods of the target's Service.
@@ -94,14 +100,32 @@ fn pods_of(service: &Service, asked: i32) -> Option<Reach> {
     Some(Reach::Pods { labels, ports: port.into_iter().collect() })
 }
 
-/// Builds the policy. `egress`: the networks that the run's input blocks.
+/// Whether one of these policies says what the pod of an attempt may reach. The operator's own do not count.
+pub fn is_governed(run: &BenchmarkRun, attempt: u32, policies: &[NetworkPolicy]) -> bool {
+    let labels = job::pod_labels(run, attempt);
+    policies.iter().filter(|it| !meta::is_managed(&it.metadata)).filter_map(|it| it.spec.as_ref()).any(|it| {
+        let types = it.policy_types.as_ref();
+        let is_of_egress = types.map_or(it.egress.is_some(), |it| it.iter().any(|it| it == "Egress"));
+        // A selector that cannot be understood may select the pod.
+        let selects =
+            it.pod_selector.clone().is_none_or(|it| Selector::try_from(it).map_or(true, |it| it.matches(&labels)));
+        is_of_egress && selects
+    })
+}
+
+/// Builds the policy. `egress`: the networks that the run's input blocks. `is_governed`: a policy of the namespace says what the pod may
+/// reach.
 pub fn build(
     run: &BenchmarkRun,
     attempt: u32,
     reach: &Reach,
+    is_governed: bool,
     settings: &NetworkPolicySettings,
     egress: Option<&Egress>,
 ) -> NetworkPolicy {
+    let rules = egress_rules(reach, is_governed, egress);
+    let types = std::iter::once("Ingress").chain(rules.is_some().then_some("Egress"));
+
     let own = BTreeMap::from([
         (meta::RUN_UID.to_owned(), run.uid().unwrap_or_default()),
         (meta::ATTEMPT.to_owned(), attempt.to_string()),
@@ -110,9 +134,9 @@ pub fn build(
         metadata: meta::owned(run, attempt, meta::attempt_name(run, attempt)),
         spec: Some(NetworkPolicySpec {
             pod_selector: Some(selector(own)),
-            policy_types: Some(vec!["Ingress".into(), "Egress".into()]),
+            policy_types: Some(types.map(str::to_owned).collect()),
             ingress: Some(settings.scraper.iter().map(ingress).collect()),
-            egress: Some(egress_rules(reach, egress)),
+            egress: rules,
         }),
     }
 }
@@ -128,11 +152,14 @@ fn ingress(scraper: &Scraper) -> NetworkPolicyIngressRule {
     }
 }
 
-fn egress_rules(reach: &Reach, egress: Option<&Egress>) -> Vec<NetworkPolicyEgressRule> {
-    // To any address: a cache of DNS on the node has an address of the node.
-    let dns = NetworkPolicyEgressRule { to: None, ports: Some(vec![port("UDP", DNS_PORT), port("TCP", DNS_PORT)]) };
+/// `None`: the policies of the namespace alone decide.
+fn egress_rules(reach: &Reach, is_governed: bool, egress: Option<&Egress>) -> Option<Vec<NetworkPolicyEgressRule>> {
+    // To any address, because a cache of DNS on the node has an address of the node; but not where that would open a way out.
+    let to = is_governed.then(|| vec![cluster_dns()]);
+    let dns = NetworkPolicyEgressRule { to, ports: Some(vec![port("UDP", DNS_PORT), port("TCP", DNS_PORT)]) };
     let target = match reach {
-        Reach::Nothing => return Vec::new(),
+        Reach::Nothing => return Some(Vec::new()),
+        Reach::Anywhere if is_governed => return None,
         Reach::Pods { labels, ports } => NetworkPolicyEgressRule {
             to: Some(vec![NetworkPolicyPeer {
                 pod_selector: Some(selector(labels.clone())),
@@ -142,7 +169,17 @@ fn egress_rules(reach: &Reach, egress: Option<&Egress>) -> Vec<NetworkPolicyEgre
         },
         Reach::Anywhere => NetworkPolicyEgressRule { to: Some(everything_but(egress)), ports: None },
     };
-    vec![dns, target]
+    Some(vec![dns, target])
+}
+
+/// The pods of the cluster's DNS, by the labels that kubeadm and the clouds give them.
+fn cluster_dns() -> NetworkPolicyPeer {
+    let labels = |key: &str, value: &str| selector(BTreeMap::from([(key.to_owned(), value.to_owned())]));
+    NetworkPolicyPeer {
+        namespace_selector: Some(labels("kubernetes.io/metadata.name", "kube-system")),
+        pod_selector: Some(labels("k8s-app", "kube-dns")),
+        ip_block: None,
+    }
 }
 
 /// All addresses of both families but the blocked ones, and those that are excepted from them. Names that are excepted have no

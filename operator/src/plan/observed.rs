@@ -51,6 +51,8 @@ pub struct Observed {
     pub wait: Option<Wait>,
     /// When the run was last told to wait for its target. The time to wait for its other objects begins anew then.
     pub last_in_line: Option<Timestamp>,
+    /// Whether a NetworkPolicy of the namespace says what the attempt's pod may reach.
+    pub is_governed: bool,
     /// After how many seconds in its queue the attempt ends, because another run waits for its target or its namespace; `None`: none
     /// waits.
     pub queue_limit: Option<u32>,

@@ -7,10 +7,13 @@ use crds::{
     resolve::{Egress, MetricsEndpoint, NetworkPolicySettings, Scraper},
     status::Phase,
 };
-use k8s_openapi::api::{core::v1::Service, networking::v1::NetworkPolicySpec};
+use k8s_openapi::api::{
+    core::v1::Service,
+    networking::v1::{NetworkPolicy, NetworkPolicySpec},
+};
 use operator::plan::{
     LauncherInput, Turn,
-    network_policy::{Reach, build, reach},
+    network_policy::{Reach, build, is_governed, reach},
     plan,
 };
 
@@ -79,7 +82,7 @@ fn a_service_without_pods_of_its_own_and_more_than_the_target_need_the_wide_form
 }
 
 fn spec_of(reach: &Reach, settings: &NetworkPolicySettings, egress: Option<&Egress>) -> NetworkPolicySpec {
-    build(&run(SIMULATOR), 1, reach, settings, egress).spec.unwrap()
+    build(&run(SIMULATOR), 1, reach, false, settings, egress).spec.unwrap()
 }
 
 #[test]
@@ -93,12 +96,40 @@ fn a_policy_for_each_form() {
     let scraped = NetworkPolicySettings { scraper: Some(scraper) };
     let alone = NetworkPolicySettings::default();
     let forms = [
-        build(&run(SIMULATOR), 1, &Reach::Nothing, &alone, Some(&egress)),
-        build(&run(SIMULATOR), 1, &pods(Some(8000)), &scraped, Some(&egress)),
-        build(&run(SIMULATOR), 1, &Reach::Anywhere, &alone, Some(&egress)),
+        build(&run(SIMULATOR), 1, &Reach::Nothing, false, &alone, Some(&egress)),
+        build(&run(SIMULATOR), 1, &pods(Some(8000)), false, &scraped, Some(&egress)),
+        build(&run(SIMULATOR), 1, &Reach::Anywhere, false, &alone, Some(&egress)),
+        build(&run(SIMULATOR), 1, &pods(Some(8000)), true, &alone, Some(&egress)),
+        build(&run(SIMULATOR), 1, &Reach::Anywhere, true, &alone, Some(&egress)),
     ];
     let texts: String = forms.iter().map(|it| format!("---\n{}", serde_saphyr::to_string(it).unwrap())).collect();
     insta::assert_snapshot!(texts);
+}
+
+#[test]
+fn a_namespace_governs_a_pod_if_a_policy_of_others_selects_it_for_egress() {
+    let run = run("{target: {simulator: {}}, launcher: {labels: {team: search}}}");
+    let policy = |labels: &str, spec: &str| -> NetworkPolicy {
+        serde_saphyr::from_str(&format!("{{metadata: {{name: p, labels: {labels}}}, spec: {spec}}}")).unwrap()
+    };
+    for (labels, spec, governs) in [
+        ("{}", "{podSelector: {}, policyTypes: [Ingress, Egress]}", true),
+        ("{}", "{podSelector: {}, egress: [{}]}", true),
+        ("{}", "{podSelector: {}, policyTypes: [Ingress], ingress: []}", false),
+        ("{}", "{podSelector: {matchLabels: {team: search}}, policyTypes: [Egress]}", true),
+        ("{}", "{podSelector: {matchLabels: {team: shop}}, policyTypes: [Egress]}", false),
+        ("{}", "{podSelector: {matchLabels: {benchwright.dev/run: chat}}, policyTypes: [Egress]}", true),
+        (
+            "{}",
+            "{podSelector: {matchExpressions: [{key: team, operator: NotIn, values: [shop]}]}, policyTypes: [Egress]}",
+            true,
+        ),
+        ("{}", "{podSelector: {matchExpressions: [{key: team, operator: Odd}]}, policyTypes: [Egress]}", true),
+        // Of another run of the operator.
+        ("{app.kubernetes.io/managed-by: benchwright-operator}", "{podSelector: {}, policyTypes: [Egress]}", false),
+    ] {
+        assert_eq!(is_governed(&run, 1, &[policy(labels, spec)]), governs, "{labels} {spec}");
+    }
 }
 
 /// The API server refuses an exception that is as large as its network.

@@ -33,22 +33,45 @@ fn refused_without_a_job(reason: &str) -> (Option<Phase>, String, usize) {
 }
 
 #[tokio::test]
-async fn a_run_with_a_network_policy_takes_at_most_twelve_writes() {
+async fn a_run_with_a_network_policy_takes_at_most_thirteen_writes() {
     let with_policy = Settings { network_policy: Some(NetworkPolicySettings::default()), ..settings() };
     let mut play = play(SIMULATOR, with_policy, "");
     // Runs share the claim: only the first one of a namespace creates it.
     let labels = json!({"app.kubernetes.io/managed-by": "benchwright-operator"});
     let claim = json!({"metadata": {"name": "workload-pvc", "namespace": "bench", "labels": labels}});
     play.server.state().put("persistentvolumeclaims", "workload-pvc", claim);
+    play.play_until(Phase::Running).await;
+    let policy = play.server.state().find("networkpolicies", "chat-2db482-a1").cloned().unwrap();
+    assert_eq!(policy["metadata"]["ownerReferences"][0]["kind"], "BenchmarkRun");
+    assert_eq!(policy["spec"]["egress"], json!([]), "the simulator is in the pod");
     play.play_out(Story::Plain).await;
     assert_eq!(play.status().phase, Some(Phase::Succeeded));
     let state = play.server.state();
     let at = |write: &str| state.writes.iter().position(|it| it == write).unwrap();
-    assert!(state.writes.len() <= 12, "{:#?}", state.writes);
+    assert!(state.writes.len() <= 13, "{:#?}", state.writes);
     assert!(at("POST networkpolicies") < at("POST jobs"), "{:#?}", state.writes);
-    let policy = state.find("networkpolicies", "chat-2db482-a1").unwrap();
-    assert_eq!(policy["metadata"]["ownerReferences"][0]["kind"], "BenchmarkRun");
-    assert_eq!(policy["spec"]["egress"], json!([]), "the simulator is in the pod");
+    assert_eq!(state.all("networkpolicies").count(), 0, "it does not outlive the attempt");
+}
+
+/// What the namespace forbids, a policy of ours must not allow.
+#[tokio::test]
+async fn a_namespace_that_governs_what_pods_reach_gets_no_wide_policy() {
+    for (policies, types) in [
+        (json!({"podSelector": {}, "policyTypes": ["Egress"]}), json!(["Ingress"])),
+        (json!({"podSelector": {}, "policyTypes": ["Ingress"]}), json!(["Ingress", "Egress"])),
+    ] {
+        let with_policy = Settings { network_policy: Some(NetworkPolicySettings::default()), ..settings() };
+        let mut play = play("{target: {url: 'http://model'}}", with_policy, "");
+        let policy = json!({"metadata": {"name": "deny", "namespace": "bench"}, "spec": policies});
+        play.server.state().put("networkpolicies", "deny", policy);
+        play.play_until(Phase::Running).await;
+        let made = play.server.state().find("networkpolicies", "chat-2db482-a1").cloned().unwrap();
+        assert_eq!(made["spec"]["policyTypes"], types, "{made}");
+        play.play_out(Story::Plain).await;
+        let left: Vec<_> =
+            play.server.state().all("networkpolicies").map(|it| it["metadata"]["name"].clone()).collect();
+        assert_eq!(left, ["deny"]);
+    }
 }
 
 /// Findings 15 and 16.
