@@ -200,9 +200,9 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
         let delay = measured.receive_delay(Some(index));
         let result = measured.stages.get(index);
         let course = series.get(index).and_then(|it| SeriesFigures::new(it, workload.streaming));
-        let backlog = course.as_ref().and_then(|it| backlog::of_stage(stage, it));
+        let queue = course.as_ref().and_then(|it| backlog::of_stage(stage, it));
         // The course of a run of one stage is that of the stage.
-        let beside = (probes.get(index), sessions.get(index), course.filter(|_| tallies.len() > 1), backlog);
+        let beside = (probes.get(index), sessions.get(index), course.filter(|_| tallies.len() > 1), queue);
         let plateau = plateaus.stages.get(index).and_then(Option::as_ref);
         StageAnalysis::new(stage, result, tally, (timings, plateau), uncertainty, delay, beside, workload, of_run)
     };

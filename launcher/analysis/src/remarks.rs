@@ -10,7 +10,7 @@ use workload_profiles::{
 };
 
 use super::{
-    backlog::Backlog,
+    backlog::{Backlog, Queue},
     figures::{Figures, TokenCount},
     judgement::SelfJudgement,
     labels,
@@ -38,6 +38,8 @@ const RATE_SHARE: f64 = 0.95;
 const DRAIN_SHARE: f64 = 0.05;
 /// The fewest requests of a stage with a remark on its rates.
 const DRAIN_REQUESTS: u64 = 20;
+/// Above this share of the requests under way at the last send, a stage is too short for its latencies.
+const UNDER_WAY_SHARE: f64 = 0.5;
 /// Past this share the clock that a latency counts from makes a difference.
 const CLOCK_SHARE: f64 = 0.05;
 /// Tokens of a prompt that a cache may have of a completion: a block of vLLM's default size.
@@ -73,10 +75,9 @@ pub(super) fn remarks(evidence: &Evidence<'_>, judged: &Judged) -> Vec<String> {
     .chain(stages.iter().zip(&judged.stages).flat_map(|(stage, reasons)| {
         let is_told = reasons.iter().any(|it| it.name == LauncherReason::SendLagTooLarge);
         let lag = unless(LauncherReason::SendLagTooLarge, lag(stage, evidence)).filter(|_| !is_told);
-        let backlog = backlog(stage);
+        let backlog = backlog(stage).or_else(|| too_short(stage));
         let drift = drift(stage).filter(|_| backlog.is_none());
-        let drain = drain(stage).filter(|_| backlog.is_none());
-        [rate(stage), drain, backlog, drift, lag, permit_wait(stage, evidence), clock(stage), resends(stage)]
+        [rate(stage), drain(stage), backlog, drift, lag, permit_wait(stage, evidence), clock(stage), resends(stage)]
             .into_iter()
             .flatten()
     }))
@@ -331,11 +332,23 @@ fn rate(stage: &StageAnalysis) -> Option<String> {
 
 /// An open load that the server does not serve as fast as it comes.
 fn backlog(stage: &StageAnalysis) -> Option<String> {
-    let Backlog { sent, ended, under_way, by_littles_law } = stage.backlog?;
+    let Queue::Grew(Backlog { sent, ended, under_way, by_littles_law }) = stage.queue? else { return None };
     Some(format!(
         "stage {}: the server did not keep up: while the second half of the load was sent, {sent} requests were sent and {ended} ended, and {under_way} were under way at its end, where the latency of the first half gives {by_littles_law:.0}; TTFT and latency grow with the length of such a stage: ask for a lower rate to measure what the server can serve",
         stage.stage.name
     ))
+}
+
+/// An open load of which most was under way at its end, and that is too short to tell why.
+fn too_short(stage: &StageAnalysis) -> Option<String> {
+    let Queue::Unknown { sent, under_way } = stage.queue? else { return None };
+    let is_most = sent >= DRAIN_REQUESTS && under_way as f64 > sent as f64 * UNDER_WAY_SHARE;
+    is_most.then(|| {
+        format!(
+            "stage {}: it is too short to tell whether the server kept up: {under_way} of its {sent} requests were under way when the last one was sent; give it several times the latency, or a lower rate",
+            stage.stage.name
+        )
+    })
 }
 
 /// A server whose latency or rate rose or fell all along.

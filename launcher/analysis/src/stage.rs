@@ -5,7 +5,7 @@ use std::time::Duration;
 use workload_profiles::workload::{Load, Rate, Stage, Window, Workload};
 
 use super::{
-    backlog::Backlog,
+    backlog::Queue,
     distribution::Distribution,
     distribution_function::DistributionFunctions,
     figures::{Figures, LatencyOrigin},
@@ -60,7 +60,7 @@ pub struct StageAnalysis {
     /// left more slowly than it was due. `None` as [`StageAnalysis::achieved_rate`].
     pub pace: Option<f64>,
     /// The queue that grew at the server under an open load; `None` if the server kept up.
-    pub(super) backlog: Option<Backlog>,
+    pub(super) queue: Option<Queue>,
     /// The part of the duration after the last send, of a stage whose rates are over the whole duration; `None` if they are between fill and
     /// drain, and where all requests were sent at once.
     pub drain_share: Option<f64>,
@@ -93,11 +93,11 @@ impl StageAnalysis {
         (timings, plateau): (&Timings, Option<&Plateau>),
         uncertainty: Result<Uncertainty, Absent>,
         receive_delay: Option<Distribution<Duration>>,
-        (probes, sessions, series, backlog): (
+        (probes, sessions, series, queue): (
             Option<&StageTally>,
             Option<&SessionTally>,
             Option<SeriesFigures>,
-            Option<Backlog>,
+            Option<Queue>,
         ),
         workload: &Workload,
         of_run: labels::OfRun,
@@ -127,7 +127,7 @@ impl StageAnalysis {
             asked_rate,
             achieved_rate,
             pace,
-            backlog,
+            queue,
             drain_share: drain_share(tally).filter(|_| plateau.is_none() && has_records),
             receive_delay,
             figures,
@@ -149,9 +149,13 @@ impl StageAnalysis {
 
 impl StageAnalysis {
     /// Whether the server did not keep up with its load, so that TTFT and latency grow with the length of the stage. `None` for a load that
-    /// is not open.
+    /// is not open, and for a stage that is too short to tell.
     pub fn is_overloaded(&self) -> Option<bool> {
-        matches!(self.stage.load, Load::Open { .. } | Load::Trace { .. }).then_some(self.backlog.is_some())
+        match self.queue? {
+            Queue::Steady => Some(false),
+            Queue::Grew(_) => Some(true),
+            Queue::Unknown { .. } => None,
+        }
     }
 }
 

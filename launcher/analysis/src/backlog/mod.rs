@@ -19,6 +19,22 @@ const FEWEST_MORE: f64 = 10.0;
 /// around n has the standard deviation sqrt(2 n). More than three of them are no chance.
 const DEVIATIONS: f64 = 3.0;
 
+/// What an open load tells of the queue at the server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Queue {
+    /// It did not grow.
+    Steady,
+    /// It grew until the last request was sent.
+    Grew(Backlog),
+    /// The stage is too short to tell. Both numbers are 0 where it has too few bins.
+    Unknown {
+        /// Requests that were sent.
+        sent: u64,
+        /// Requests that were under way when the last one was sent.
+        under_way: u64,
+    },
+}
+
 /// A queue that grew until the last request was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Backlog {
@@ -53,17 +69,20 @@ impl Flow {
     }
 }
 
-/// The queue that grew during a stage; `None` for a load that is not open. A burst is a queue from the start, and the other loads wait for
-/// answers or have rules of their own.
-pub(super) fn of_stage(stage: &Stage, series: &SeriesFigures) -> Option<Backlog> {
-    matches!(stage.load, Load::Open { .. } | Load::Trace { .. }).then(|| backlog(series)).flatten()
+/// The queue during a stage; `None` for a load that is not open. A burst is a queue from the start, and the other loads wait for answers
+/// or have rules of their own.
+pub(super) fn of_stage(stage: &Stage, series: &SeriesFigures) -> Option<Queue> {
+    matches!(stage.load, Load::Open { .. } | Load::Trace { .. }).then(|| queue(series))
 }
 
-/// The queue that grew during a stage of open load; `None` where none did, and where the stage is too short to tell.
-fn backlog(series: &SeriesFigures) -> Option<Backlog> {
-    let first = series.bins.iter().position(|it| it.sent > 0)?;
-    let last = series.bins.iter().rposition(|it| it.sent > 0)?;
-    let bins = series.bins.get(first..=last).filter(|it| it.len() >= FEWEST_BINS)?;
+/// The queue during a stage of open load.
+fn queue(series: &SeriesFigures) -> Queue {
+    let first = series.bins.iter().position(|it| it.sent > 0);
+    let last = series.bins.iter().rposition(|it| it.sent > 0);
+    let bins = first.zip(last).and_then(|(first, last)| series.bins.get(first..=last));
+    let Some(bins) = bins.filter(|it| it.len() >= FEWEST_BINS) else {
+        return Queue::Unknown { sent: 0, under_way: 0 };
+    };
     let quarter = |index: usize| index * bins.len() / 4;
     let (early, late) = bins.split_at(quarter(2));
     let (third, fourth) = late.split_at(quarter(3) - quarter(2));
@@ -73,12 +92,19 @@ fn backlog(series: &SeriesFigures) -> Option<Backlog> {
     let under_way = before + more;
     let rate = sending.sent as f64 / (series.bin_width.as_secs_f64() * late.len() as f64);
     // Without an answer in the first half the stage is too short for its latencies.
-    let by_littles_law = rate * latency(early)?.as_secs_f64();
+    let Some(latency) = latency(early) else {
+        let all = Flow::of(bins);
+        return Queue::Unknown { sent: all.sent, under_way: all.sent.saturating_sub(all.ended) };
+    };
+    let by_littles_law = rate * latency.as_secs_f64();
     let grew = Flow::of(third).grows_a_queue()
         && Flow::of(fourth).grows_a_queue()
         && more > by_chance.max(FEWEST_MORE)
         && under_way > TIMES_LITTLE * by_littles_law;
-    grew.then_some(Backlog {
+    if !grew {
+        return Queue::Steady;
+    }
+    Queue::Grew(Backlog {
         sent: sending.sent,
         ended: sending.ended,
         // The number is above zero, because it grew by more than ten.

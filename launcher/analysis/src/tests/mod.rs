@@ -549,6 +549,29 @@ fn a_queue_that_grows_is_told_of_open_load_alone() {
     assert_eq!(remarks(closed("c8", 8), 5.4), "");
 }
 
+/// As a real vLLM at three times its load for five seconds: 256 of 1,500 requests had ended when the last one was sent.
+#[test]
+fn a_stage_that_is_too_short_for_its_latency_does_not_say_that_the_server_kept_up() {
+    let analysis = |ended_after: u64| {
+        let requests = (0..1_500_u64).map(|number| {
+            let sent = number * 10 / 3;
+            let (record, wire) = request(0, sent, 0, 1);
+            let ended = ms(sent + ended_after + 2 * sent);
+            (RequestRecord { first_token: Some(ended), last_token: Some(ended), ended, ..record }, wire)
+        });
+        check(&case(vec![open("r300", 300.0)]), requests)
+    };
+    let short = analysis(2_600);
+    assert_eq!(short.stages[0].is_overloaded(), None);
+    let told = short.judgement.remarks.join("\n");
+    assert!(told.contains("too short to tell whether the server kept up: 12"), "{told}");
+    assert!(told.contains(" of its 1500 requests were under way"), "{told}");
+    let long = analysis(100);
+    assert_eq!(long.stages[0].is_overloaded(), Some(true));
+    let told = long.judgement.remarks.join("\n");
+    assert!(told.contains("the server did not keep up"), "{told}");
+}
+
 #[test]
 fn a_draw_with_a_short_first_gap_is_no_doubt_about_the_rate() {
     // Asked 2 per second and all on time: the first is due after 30 ms, the last, as ever, at the end of 1.5 s.
