@@ -38,7 +38,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help quick size format lints licences test-timings accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers real-model real-vllm offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser python unit crd binaries plugin image release fuzz disruptions tenants leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
+.PHONY: help quick size format lints licences test-timings accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers real-model real-vllm offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check figures browser python unit crd binaries plugin image release fuzz disruptions tenants leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -167,6 +167,11 @@ unit: prepare lints browser python ## All tests that need no cluster
 	@launcher/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
 	$(linted) $(threads) cargo test --locked --workspace --no-fail-fast
 	@echo "NOT RUN: 100,000 random orders of events; \`make reliability\` plays them"
+
+figures: prepare ## Run the short tests behind docs/reliability.md, and write what they print into its table
+	@mkdir -p target/figures
+	@cargo test --locked -p operator -- --nocapture --test-threads=1 transitions:: regressions::index stale:: faults:: warnings:: docs:: tenants >target/figures/operator.log 2>&1 || { tail -n 40 target/figures/operator.log; exit 1; }
+	@.ci/figures target/figures/*.log $(wildcard target/test-logs/e2e)
 
 reliability: prepare ## Play 100,000 random orders of events against the operator's decisions; takes minutes
 	PROPTEST_CASES=100000 cargo test --locked -p operator --test tests behaviour::random:: -- --nocapture

@@ -31,8 +31,8 @@ pub struct ServerStatus {
     /// How often its containers had been restarted when it was ready, and since then if one failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restarts: u32,
-    /// The image that its newest pod runs, with its digest, as the node tells.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// The image of its newest pod with its digest, as reported by the node.
+    #[serde(default, rename = "imageID", skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub image_id: String,
     /// When the operator decided to start it.

@@ -45,7 +45,7 @@ fn the_chart_takes_resources_that_a_status_takes() {
     let quantities = &values["definitions"]["quantities"];
     assert_eq!(quantities["maxProperties"], MAX_RESOURCES);
     assert_eq!(quantities["propertyNames"]["maxLength"], MAX_RESOURCE_NAME);
-    let quantity = &quantities["additionalProperties"];
+    let quantity = &values["definitions"]["quantity"];
     assert_eq!((&quantity["pattern"], &quantity["maxLength"]), (&QUANTITY.into(), &MAX_QUANTITY.into()));
     assert_eq!(quantity["minimum"], 0);
 }

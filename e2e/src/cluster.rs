@@ -87,7 +87,8 @@ pub fn install(values: &[&str]) -> anyhow::Result<()> {
     install_release(
         &tools::repository().join("charts/benchwright"),
         image(),
-        &[&[built.as_str(), "managedServers.enabled=true"], values].concat(),
+        // The tests set what the preset for shared clusters forbids.
+        &[&[built.as_str(), "managedServers.enabled=true", "policy.preset=trusted"], values].concat(),
     )
 }
 

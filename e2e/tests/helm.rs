@@ -177,7 +177,7 @@ fn each_value_does_what_it_says() -> anyhow::Result<()> {
             &["kind: PodMonitor", "matchNames:", "interval: 7s", "interval: 5s"],
             &["any: true", "kind: PrometheusRule"],
         ),
-        (&["metrics.podMonitors.enabled=true"], &["any: true", "port: status"], &["matchNames"]),
+        (&["metrics.podMonitors.enabled=true"], &["any: true", "port: status", "sampleLimit: 20000"], &["matchNames"]),
         (&["metrics.alerts.enabled=true"], &["kind: PrometheusRule", "BenchwrightNoLeader"], &["PodMonitor"]),
         (
             &["metrics.dashboard.enabled=true", "metrics.dashboard.annotations.folder=x"],

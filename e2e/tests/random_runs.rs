@@ -30,7 +30,9 @@ fn no_random_run_brings_the_reader_down() -> anyhow::Result<()> {
         }
     }
     println!(
-        "{right} right, {against_definition} against the definition, {against_rules} against the operator's rules"
+        "figure 6: {} random runs: no panic; {right} right, {against_definition} against the definition, {against_rules} against the operator's \
+         rules",
+        runs_to_read()
     );
     let tenth = runs_to_read() / 10;
     assert!(
@@ -72,7 +74,8 @@ async fn the_api_server_judges_random_runs_as_the_reader_does() -> anyhow::Resul
         }
     }
     println!(
-        "of {RUNS_TO_APPLY} runs the API server accepts {accepted} and refuses {refused}; {} differ",
+        "figure 6: {RUNS_TO_APPLY} sent to the API server as dry runs: it accepts {accepted} and refuses {refused}, and reader and operator \
+         judge {} of them differently",
         differences.len()
     );
     assert_eq!(differences.first(), None, "{} differ", differences.len());

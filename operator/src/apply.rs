@@ -25,9 +25,11 @@ use serde_json::{Value, json};
 use tracing::{debug, info, warn};
 
 use crate::{
+    cached_run::PAGE,
     context::Context,
     error::{Error, FORBIDDEN},
     events::News,
+    observe::server::is_used,
     plan::{Child, Plan, Stop, config_map, finished::FINISHED, meta, pvc, server::StopServer, status::full_name},
 };
 
@@ -116,6 +118,14 @@ async fn stop_server(context: &Context, run: &BenchmarkRun, namespace: &str, wha
         allow_forbidden(run, ignore_absent(deleted))?;
     }
     if let Some((name, uid)) = &what.deployment {
+        if context.settings.network_policy.is_some() {
+            let is_its = |it: &NetworkPolicy| {
+                meta::is_managed(&it.metadata)
+                    && it.metadata.labels.as_ref().and_then(|it| it.get(meta::SERVER)) == Some(name)
+            };
+            let deleted = delete_policy(context, namespace, name, is_its).await;
+            allow_forbidden(run, deleted)?;
+        }
         let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
         let exactly = Preconditions { uid: uid.clone(), resource_version: None };
         context.metrics.write("delete", "deployments");
@@ -162,15 +172,25 @@ async fn delete_policies(
     namespace: &str,
     names: &[String],
 ) -> Result<(), Error> {
-    let policies: Api<NetworkPolicy> = Api::namespaced(context.client.clone(), namespace);
     for name in names {
-        let Some(found) = policies.get_opt(name).await?.filter(|it| meta::is_ours(run, &it.metadata)) else { continue };
-        let exactly = Preconditions { uid: found.uid(), resource_version: None };
-        context.metrics.write("delete", "networkpolicies");
-        let deleted = policies.delete(name, &DeleteParams::background().preconditions(exactly)).await.map(drop);
-        allow_forbidden(run, ignore_absent(deleted))?;
+        let deleted = delete_policy(context, namespace, name, |it| meta::is_ours(run, &it.metadata)).await;
+        allow_forbidden(run, deleted)?;
     }
     Ok(())
+}
+
+/// Deletes the NetworkPolicy of a name if `is_its` accepts it.
+async fn delete_policy(
+    context: &Context,
+    namespace: &str,
+    name: &str,
+    is_its: impl Fn(&NetworkPolicy) -> bool,
+) -> Result<(), Error> {
+    let policies: Api<NetworkPolicy> = Api::namespaced(context.client.clone(), namespace);
+    let Some(found) = policies.get_opt(name).await?.filter(is_its) else { return Ok(()) };
+    let exactly = Preconditions { uid: found.uid(), resource_version: None };
+    context.metrics.write("delete", "networkpolicies");
+    ignore_absent(policies.delete(name, &DeleteParams::background().preconditions(exactly)).await.map(drop))
 }
 
 /// Deletes the run if it is still the object that the plan was made for: otherwise the API server answers with a conflict.
@@ -339,7 +359,6 @@ async fn stop_deleted_job(context: &Context, run: &BenchmarkRun) -> Result<(), E
 async fn stop_deleted_server(context: &Context, run: &BenchmarkRun) -> Result<(), Error> {
     let noted = run.status.as_ref().and_then(|it| it.server.as_ref());
     let Some(server) = noted.filter(|it| it.gone_time.is_none()) else { return Ok(()) };
-    let namespace = run.namespace().unwrap_or_default();
     let uid = run.uid().unwrap_or_default();
     let is_its = |it: &ObjectMeta| {
         let labels = it.labels.as_ref();
@@ -348,8 +367,19 @@ async fn stop_deleted_server(context: &Context, run: &BenchmarkRun) -> Result<()
             && label(meta::RUN_UID) == Some(&uid)
             && it.deletion_timestamp.is_none()
     };
+    stop_server_where(context, run, &server.name, is_its).await
+}
+
+/// Deletes the Deployment and the Services of the server of this name that `is_its` accepts.
+async fn stop_server_where(
+    context: &Context,
+    run: &BenchmarkRun,
+    name: &str,
+    is_its: impl Fn(&ObjectMeta) -> bool,
+) -> Result<(), Error> {
+    let namespace = run.namespace().unwrap_or_default();
     let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), &namespace);
-    let found = match deployments.get_opt(&server.name).await {
+    let found = match deployments.get_opt(name).await {
         // The administrator has taken the rights on servers away.
         Err(kube::Error::Api(status)) if status.code == FORBIDDEN => {
             return allow_forbidden(run, Err(kube::Error::Api(status).into()));
@@ -357,14 +387,46 @@ async fn stop_deleted_server(context: &Context, run: &BenchmarkRun) -> Result<()
         found => found?.filter(|it| is_its(&it.metadata)),
     };
     let services: Api<Service> = Api::namespaced(context.client.clone(), &namespace);
-    let of_server = ListParams::default().labels(&format!("{}={}", meta::SERVER, server.name));
-    let own = services.list(&of_server).await?.items.into_iter().filter(|it| is_its(&it.metadata));
+    let of_server = ListParams::default().labels(&format!("{}={name}", meta::SERVER));
+    let own = services.list(&of_server.limit(PAGE)).await?.items.into_iter().filter(|it| is_its(&it.metadata));
     let left = StopServer {
-        deployment: found.map(|it| (server.name.clone(), it.uid())),
+        deployment: found.map(|it| (name.to_owned(), it.uid())),
         services: own.map(|it| it.name_any()).collect(),
         pods: Vec::new(),
     };
     if left == StopServer::default() { Ok(()) } else { stop_server(context, run, &namespace, &left).await }
+}
+
+/// Deletes the shared server of a deleted run if no remaining run uses or used it. So whoever may delete runs can end what they started.
+///
+/// # Errors
+/// The API server's.
+pub async fn stop_unused_server(context: &Context, run: &BenchmarkRun) -> Result<(), Error> {
+    let Some(server) = run.status.as_ref().and_then(|it| it.server.as_ref()) else { return Ok(()) };
+    let namespace = run.namespace().unwrap_or_default();
+    let is_its = |it: &ObjectMeta| {
+        let label = |key: &str| it.labels.as_ref().and_then(|it| it.get(key));
+        meta::is_managed(it)
+            && label(meta::SERVER) == Some(&server.name)
+            && label(meta::RUN_UID).is_none()
+            && it.deletion_timestamp.is_none()
+    };
+    let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), &namespace);
+    // Most servers belong to their run, and are gone with it.
+    let found = deployments.get_opt(&server.name).await;
+    if let Err(kube::Error::Api(status)) = &found
+        && status.code == FORBIDDEN
+    {
+        return Ok(());
+    }
+    if !found?.is_some_and(|it| is_its(&it.metadata)) {
+        return Ok(());
+    }
+    let _removing = context.shared_servers.lock(&namespace, &server.name).await;
+    if is_used(context, &namespace, &server.name).await? {
+        return Ok(());
+    }
+    stop_server_where(context, run, &server.name, is_its).await
 }
 
 /// Deletes the Job of an attempt, and no other Job of its name.
@@ -405,7 +467,9 @@ async fn create(
             created.map_err(|error| Error::NoChartValues(Box::new(error)))
         }
         Child::NetworkPolicy(it) => {
-            let accepts = |found: &NetworkPolicy| meta::is_ours(run, &found.metadata);
+            let accepts = |found: &NetworkPolicy| {
+                meta::is_ours(run, &found.metadata) || is_same_server(&found.metadata, &it.metadata)
+            };
             create_one(context, run, namespace, it.as_ref(), accepts).await
         }
         Child::Claim(it) => {

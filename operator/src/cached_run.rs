@@ -5,8 +5,9 @@ use std::borrow::Cow;
 
 use crds::{
     BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, Outcome, Reason, ServerStatus,
-    benchmark_run::Cleanup,
+    benchmark_run::{Cleanup, ServerCleanup},
     reason::Reported,
+    resolve::server_cleanup,
     status::{Attempt, Phase},
 };
 use jiff::Timestamp;
@@ -78,7 +79,14 @@ impl From<Guarded> for CachedRun {
             annotations: Some(annotations).filter(|it| !it.is_empty()),
             ..ObjectMeta::default()
         };
-        let kept = run.0.ok().map(|run| Kept { cleanup: run.spec.cleanup, status: run.status.map(KeptStatus::from) });
+        let kept = run.0.ok().map(|run| {
+            // The lifecycle of the server is not kept.
+            let server = server_cleanup(&run.spec).map(|it| ServerCleanup {
+                after_success_seconds: Some(it.after_success_seconds),
+                after_failure_seconds: Some(it.after_failure_seconds),
+            });
+            Kept { cleanup: Cleanup { server, ..run.spec.cleanup }, status: run.status.map(KeptStatus::from) }
+        });
         CachedRun { metadata, kept }
     }
 }

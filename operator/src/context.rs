@@ -54,6 +54,8 @@ pub struct Context {
     pub schedules: Wakes,
     /// Held by a turn while it begins to use a shared server, or removes it.
     pub shared_servers: SharedServers,
+    /// Since when others wait for runs that wait for their queues.
+    pub wanted: WantedSince,
 }
 
 impl Context {
@@ -76,6 +78,7 @@ impl Context {
             namespaces: Namespaces::default(),
             schedules: Wakes::default(),
             shared_servers: SharedServers::default(),
+            wanted: WantedSince::default(),
         }
     }
 
@@ -91,6 +94,7 @@ impl Context {
         self.targets.forget(run_uid, Timestamp::now());
         self.namespaces.forget(run_uid);
         self.looks.forget(run_uid);
+        self.wanted.forget(run_uid);
         self.phase_times.forget(run_uid);
     }
 }
@@ -111,6 +115,27 @@ impl SharedServers {
             Arc::clone(locks.entry((namespace.to_owned(), server.to_owned())).or_default())
         };
         lock.lock_owned().await
+    }
+}
+
+/// Since when another run has waited for what a run in a queue has, by UID of that run. It holds runs that are wanted alone.
+#[derive(Debug, Default)]
+pub struct WantedSince(Mutex<HashMap<String, Timestamp>>);
+
+impl WantedSince {
+    /// Notes whether a run is wanted, and returns since when it has been.
+    pub fn since(&self, run_uid: &str, is_wanted: bool, now: Timestamp) -> Option<Timestamp> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_wanted {
+            all.remove(run_uid);
+            return None;
+        }
+        Some(*all.entry(run_uid.to_owned()).or_insert(now))
+    }
+
+    /// Removes the entry of a run.
+    pub fn forget(&self, run_uid: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(run_uid);
     }
 }
 

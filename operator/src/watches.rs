@@ -33,7 +33,7 @@ use serde::de::DeserializeOwned;
 use tracing::{debug, info, warn};
 
 use crate::{
-    apply::stop_deleted,
+    apply::{stop_deleted, stop_unused_server},
     cached_run::{self, CachedRun, Guarded},
     connection::{NoBackoff, WatchBackoff},
     context::Context,
@@ -265,19 +265,22 @@ impl Intake {
     /// A run was deleted.
     fn gone(&self, run: &CachedRun) {
         self.context.forget(&run.uid().unwrap_or_default());
-        let run = run.run().filter(|it| !it.is_finished());
-        if let Some(run) = run.filter(|it| it.status.as_ref().is_some_and(|it| it.server.is_some())) {
+        if let Some(run) = run.run().filter(|it| it.status.as_ref().is_some_and(|it| it.server.is_some())) {
             tokio::spawn(end_server(Arc::clone(&self.context), run));
         }
     }
 }
 
 /// Ends the server of a run that is gone. The run may have had no turn since it was deleted, and with `--cascade=orphan` nothing else
-/// ends the server.
+/// ends the server. One that runs share ends with the last run that used it.
 async fn end_server(context: Arc<Context>, run: BenchmarkRun) {
     for failures in 1..=END_SERVER_TRIES {
         let place = context.turns.enter(place(&run.metadata).0).await;
-        let done = tokio::time::timeout(TURN_LIMIT, stop_deleted(&context, &run)).await;
+        let end = async {
+            let own = stop_deleted(&context, &run).await;
+            own.and(stop_unused_server(&context, &run).await)
+        };
+        let done = tokio::time::timeout(TURN_LIMIT, end).await;
         drop(place);
         let Err(error) = done.unwrap_or(Err(Error::Timeout(TURN_LIMIT))) else { return };
         if failures == END_SERVER_TRIES {

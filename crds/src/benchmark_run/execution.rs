@@ -121,8 +121,8 @@ pub struct Cleanup {
     #[cfg_attr(feature = "kube", schemars(with = "JobsCleanup"))]
     pub jobs: Option<JobsCleanup>,
     /// Removes the server of a finished run whose target.server.lifecycle is Keep or Reuse. One that runs share is removed when no other run
-    /// uses it; where several have used it, the run that finished last decides. In a cluster only. Absent: it stays as long as lifecycle
-    /// says.
+    /// uses it; where several have used it, the run that finished last decides. In a cluster only. Absent: it stays for 86400 seconds, a
+    /// day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "ServerCleanup"))]
     pub server: Option<ServerCleanup>,

@@ -78,8 +78,9 @@ pub struct Target {
     #[serde(default, skip_serializing_if = "is_default")]
     pub readiness: Readiness,
 
-    /// Whether this run has the target to itself: runs that go to the same host and port wait for each other, the oldest first.
-    /// Runs with false share it with each other. Outside of a cluster it is not used. Default: true.
+    /// Whether this run has the target to itself. Runs on the same host and port wait for each other; namespaces take turns. Runs with
+    /// false share the target. An explicit true makes a host outside the cluster one target for all namespaces. Not used outside of a
+    /// cluster. Default: true, per namespace for hosts outside the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclusive: Option<bool>,
 

@@ -5,7 +5,7 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ProfileSource, Settings, server::is_of_charts};
+use super::{ProfileSource, Settings, managed_server, server::is_of_charts};
 use crate::{
     AnyValue,
     benchmark_run::{
@@ -582,10 +582,21 @@ pub fn jobs_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
     })
 }
 
-/// When the server of the run is removed after it has finished; `None`: as its lifecycle says.
+/// How long a server that outlives its run stays where spec.cleanup.server is absent, in seconds: a day.
+const SERVER_STAYS_SECONDS: u32 = 86_400;
+
+/// When the server of the run is removed after it has finished; `None`: with the run's end, or never, if somebody else started it. A
+/// server that outlives its run has an end also where nobody set one: it may have GPUs.
 pub fn server_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
-    spec.cleanup.server.as_ref().map(|written| Retention {
-        after_success_seconds: written.after_success_seconds.unwrap_or(3_600),
-        after_failure_seconds: written.after_failure_seconds.unwrap_or(3_600),
-    })
+    let outlives = managed_server(spec).is_some_and(|it| !matches!(it.lifecycle, None | Some(Lifecycle::PerRun)));
+    match &spec.cleanup.server {
+        Some(written) => Some(Retention {
+            after_success_seconds: written.after_success_seconds.unwrap_or(3_600),
+            after_failure_seconds: written.after_failure_seconds.unwrap_or(3_600),
+        }),
+        None => outlives.then_some(Retention {
+            after_success_seconds: SERVER_STAYS_SECONDS,
+            after_failure_seconds: SERVER_STAYS_SECONDS,
+        }),
+    }
 }

@@ -1,4 +1,4 @@
-//! One tenant makes objects as large as etcd takes, and others must not notice.
+//! One tenant makes objects as large as etcd takes, or lets no status be written, and others must hardly notice.
 
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,8 @@ const OBJECTS: usize = 64;
 /// How often the operator starts anew, and reads all of them again.
 const STARTS: usize = 3;
 const SOON: Duration = Duration::from_secs(30);
+/// Within this time a run begins although one whose status cannot be written was there before it.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Many small entries: a megabyte with the record of their manager, which the API server adds.
 fn small_entries(prefix: &str) -> impl Iterator<Item = String> {
@@ -81,11 +83,10 @@ async fn large_objects_of_a_tenant_cost_the_operator_nothing() -> anyhow::Result
         other.wait_for(&name, "a run that starts", SOON, |it| it.phase == Some(Phase::Starting)).await?;
         let (took, memory) = (began.elapsed(), operator.memory()?);
         println!(
-            "start {}: {OBJECTS} runs and {OBJECTS} pods of a megabyte each; the pod of another namespace's run was created {:.1} s after \
-             the start; resident {} MiB, at most {} MiB",
+            "figure 27: start {} beside {OBJECTS} runs and {OBJECTS} pods of a megabyte each: the pod of another namespace's run is created \
+             after {:.1} s; at most {} MiB resident",
             start + 1,
             took.as_secs_f64(),
-            memory.resident / 1024,
             memory.peak / 1024,
         );
         anyhow::ensure!(memory.peak < MEMORY_LIMIT, "{memory:?}");
@@ -98,4 +99,82 @@ async fn large_objects_of_a_tenant_cost_the_operator_nothing() -> anyhow::Result
             runs::merge(&plane.client, &format!("{path}/large-{it}"), &json!({"metadata": {"finalizers": null}})).await
         })
         .await
+}
+
+/// How a tenant keeps the operator from writing the status of a run.
+#[derive(Clone, Copy, Debug)]
+enum Cause {
+    /// The run is as large as etcd takes, so that nothing is left for a status.
+    Size,
+    /// A webhook refuses each write.
+    Webhook,
+}
+
+/// Creates a run of a target whose status cannot be written.
+async fn create_unwritable(
+    plane: &ControlPlane,
+    namespace: &Namespace,
+    cause: Cause,
+    target: &str,
+) -> anyhow::Result<()> {
+    let mut run = runs::run("unwritable", json!({}), json!({"target": {"url": target}}));
+    match cause {
+        Cause::Webhook => {
+            let name = format!("{}.example.com", namespace.name);
+            let webhook = json!({
+                "metadata": {"name": name},
+                "webhooks": [{
+                    "name": name, "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Fail",
+                    "timeoutSeconds": 1, "clientConfig": {"url": "https://127.0.0.1:1/"},
+                    "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace.name}},
+                    "rules": [{"apiGroups": ["benchwright.dev"], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": ["benchmarkruns/status"]}],
+                }],
+            });
+            let path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+            runs::create(&plane.client, path, &webhook).await?;
+            // It counts a moment after its creation.
+            tokio::time::sleep(Duration::from_secs(3)).await;
+        }
+        Cause::Size => {
+            let all: Vec<_> = small_entries("l").chain(small_entries("m")).collect();
+            // The largest that is taken, to a few kilobytes: less than a status has.
+            let mut labels = all.len();
+            loop {
+                run["metadata"]["labels"] =
+                    all.iter().take(labels).map(|it| (it.clone(), json!(""))).collect::<Map<_, _>>().into();
+                match runs::create(&plane.client, &runs::runs_path(&namespace.name), &run).await {
+                    Ok(_) => return Ok(()),
+                    Err(_) if labels > 100 => labels -= 100,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+    runs::create(&plane.client, &runs::runs_path(&namespace.name), &run).await.map(drop)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a control plane: make tenants"]
+async fn a_run_whose_status_cannot_be_written_delays_others_by_less_than_a_minute() -> anyhow::Result<()> {
+    let plane = ControlPlane::connect().await?;
+    let cluster = Cluster { client: plane.client.clone() };
+    let mut operator = Operator::start(&plane, "operator-a", "unwritable", &alone()?)?;
+    operator.wait_ready(SOON).await?;
+    for cause in [Cause::Webhook, Cause::Size] {
+        let (hostile, other) = (Namespace::new(&cluster, "hostile").await?, Namespace::new(&cluster, "other").await?);
+        let target = format!("http://gateway.{}.svc:8000", other.name);
+        create_unwritable(&plane, &hostile, cause, &target).await?;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let began = Instant::now();
+        let own = runs::run("own", json!({}), json!({"target": {"url": target}}));
+        runs::create(&plane.client, &runs::runs_path(&other.name), &own).await?;
+        other.wait_for("own", "a run that starts", PATIENCE, |it| it.phase == Some(Phase::Starting)).await?;
+        let written = hostile.status("unwritable").await?;
+        anyhow::ensure!(written.phase.is_none(), "{cause:?}: a status was written: {written:?}");
+        println!(
+            "figure 29: {cause:?}: a run of another namespace with the same target begins {:.1} s after its creation",
+            began.elapsed().as_secs_f64()
+        );
+    }
+    operator.kill().await
 }

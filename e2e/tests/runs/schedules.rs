@@ -159,13 +159,13 @@ async fn a_template_refers_only_to_what_a_pod_of_its_author_may_use() -> anyhow:
     let refused = || async {
         let message = write("POST", &with_token, "a").await?;
         Ok(message
-            .contains("spec.runTemplate.spec.target.auth.secretKeyRef.name: is \"other\"; planner may not")
+            .contains("spec.runTemplate.spec.target.auth.secretKeyRef.name: is \"other\"; naming a Secret requires")
             .then_some(()))
     };
     namespace.until("the refusal", SOON, refused).await?;
     assert_eq!(write("POST", &plain, "a").await?, "");
     let message = write("PATCH", &with_token, "a").await?;
-    assert!(message.contains("planner may not create pods"), "{message}");
+    assert!(message.contains("the right to create pods, which planner lacks"), "{message}");
     // The rest of a schedule may be changed by who may not read what its run names.
     let patch = Patch::Merge(json!({"spec": {"runTemplate": {"spec": {"target": with_token}}}}));
     namespace.api::<BenchmarkSchedule>().patch("mine", &PatchParams::default(), &patch).await?;

@@ -173,7 +173,7 @@ async fn a_user_refers_only_to_what_a_pod_of_that_user_may_use() -> anyhow::Resu
     namespace
         .until("the admission policy", SOON, || async {
             let refused = refusal(&namespace, RUNNER, &references[0].0).await?;
-            Ok(refused.contains("may not create pods").then_some(()))
+            Ok(refused.contains("requires the right to create pods").then_some(()))
         })
         .await?;
     let mut cells = 0;
@@ -187,14 +187,17 @@ async fn a_user_refers_only_to_what_a_pod_of_that_user_may_use() -> anyhow::Resu
         }
         for user in [RUNNER, VIEWER] {
             let refused = refusal(&namespace, user, spec).await?;
-            let expected = format!("{user} may not create pods in namespace {}, and so not use a", namespace.name);
+            let expected =
+                format!("requires the right to create pods, which {user} lacks in namespace {}", namespace.name);
             assert!(refused.contains(&expected), "{spec}: {refused:?}");
             // Of several fields of one run, the first is named.
             assert!(refused.contains(field) || field.starts_with("spec.target.server"), "{spec}: {refused:?}");
-            assert!(refused.contains("ask for that right, or take the field out"), "{refused}");
+            assert!(refused.contains("request that right or remove the field"), "{refused}");
         }
     }
-    println!("{cells} of {cells} pairs of user and reference: a run is refused where the same user's pod is");
+    println!(
+        "figure 28: {cells} of {cells} pairs of user and reference: a run is refused where a pod of the same user is"
+    );
     // As many references as a run can have: the cost of the questions stays within the API server's bounds.
     let most = files("{claim: {claimName: other}}") + "\nstorage: {pvc: {claimName: other}}";
     assert_eq!(refusal(&namespace, EDITOR, &most).await?, "");
@@ -289,6 +292,11 @@ async fn a_run_with_more_metadata_than_it_may_have_is_refused() -> anyhow::Resul
     };
     let send = async |list: &str, entries: usize| refusal_of(&namespace, EDITOR, &path, &with(list, entries)).await;
     namespace.until("the policy", SOON, || async { Ok((!send("labels", 65).await?.is_empty()).then_some(())) }).await?;
+    let long = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "n".repeat(10_000), "uid": "u"}]);
+    let mut run = with("labels", 1);
+    run["metadata"]["ownerReferences"] = long;
+    let refused = refusal_of(&namespace, EDITOR, &path, &run).await?;
+    assert!(refused.contains("metadata.ownerReferences: an entry is longer"), "{refused}");
     for (list, most) in [("labels", 64), ("annotations", 64), ("finalizers", 16), ("ownerReferences", 16)] {
         assert_eq!(send(list, most).await?, "", "{list}");
         let refused = send(list, most + 1).await?;
@@ -298,7 +306,7 @@ async fn a_run_with_more_metadata_than_it_may_have_is_refused() -> anyhow::Resul
     Ok(())
 }
 
-/// Whoever has the operator's token creates no pod that the operator would not create.
+/// A stolen token of the operator creates no Job with privileges that the operator's Jobs lack.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn the_rights_of_the_operator_create_only_what_the_operator_creates() -> anyhow::Result<()> {
@@ -312,22 +320,26 @@ async fn the_rights_of_the_operator_create_only_what_the_operator_creates() -> a
     });
     let jobs = |namespace: &str| format!("/apis/batch/v1/namespaces/{namespace}/jobs");
     let pod = "/spec/template/spec";
-    let changes: [(&str, Value, &str); 6] = [
-        ("/metadata/labels", json!({}), "has the label app.kubernetes.io/managed-by"),
-        (&format!("{pod}/automountServiceAccountToken"), json!(true), "no token"),
-        (&format!("{pod}/hostNetwork"), json!(true), "of their node"),
-        (&format!("{pod}/hostPID"), json!(true), "of their node"),
-        (&format!("{pod}/volumes"), json!([{"name": "v", "hostPath": {"path": "/"}}]), "of their node"),
+    let token = json!([{"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}]);
+    let capable = json!([{"name": "c", "image": "i", "securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}]);
+    let changes: [(&str, Value, &str); 8] = [
+        (&format!("{pod}/volumes"), token, "must not have tokens"),
+        (&format!("{pod}/containers"), capable, "add capabilities"),
+        ("/metadata/labels", json!({}), "must have the label app.kubernetes.io/managed-by"),
+        (&format!("{pod}/automountServiceAccountToken"), json!(true), "automountServiceAccountToken: false"),
+        (&format!("{pod}/hostNetwork"), json!(true), "must not use"),
+        (&format!("{pod}/hostPID"), json!(true), "must not use"),
+        (&format!("{pod}/volumes"), json!([{"name": "v", "hostPath": {"path": "/"}}]), "must not use"),
         (
             &format!("{pod}/containers"),
             json!([{"name": "c", "image": "i", "securityContext": {"privileged": true}}]),
-            "not privileged",
+            "must not be privileged",
         ),
     ];
     namespace
         .until("the policy", SOON, || async {
             let refused = refusal_of(&namespace, &operator, &jobs("kube-system"), &job).await?;
-            Ok(refused.contains("in the namespaces of Kubernetes").then_some(()))
+            Ok(refused.contains("must not be in a namespace of Kubernetes").then_some(()))
         })
         .await?;
     assert_eq!(refusal_of(&namespace, &operator, &jobs(&namespace.name), &job).await?, "");

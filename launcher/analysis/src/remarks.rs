@@ -345,7 +345,7 @@ fn too_short(stage: &StageAnalysis) -> Option<String> {
     let is_most = sent >= DRAIN_REQUESTS && under_way as f64 > sent as f64 * UNDER_WAY_SHARE;
     is_most.then(|| {
         format!(
-            "stage {}: it is too short to tell whether the server kept up: {under_way} of its {sent} requests were under way when the last one was sent; give it several times the latency, or a lower rate",
+            "stage {}: too short to tell whether the server kept up: {under_way} of {sent} requests were in flight at the last send; make the stage several times longer than the latency, or lower the rate",
             stage.stage.name
         )
     })

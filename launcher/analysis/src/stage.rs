@@ -59,7 +59,7 @@ pub struct StageAnalysis {
     /// The time from the first due request to the last, divided by that from the first send to the last: below 1 the load
     /// left more slowly than it was due. `None` as [`StageAnalysis::achieved_rate`].
     pub pace: Option<f64>,
-    /// The queue that grew at the server under an open load; `None` if the server kept up.
+    /// State of the server's queue; `None` unless the load is open.
     pub(super) queue: Option<Queue>,
     /// The part of the duration after the last send, of a stage whose rates are over the whole duration; `None` if they are between fill and
     /// drain, and where all requests were sent at once.

@@ -55,7 +55,7 @@ enum Command {
     Results(results::ResultsArgs),
     /// Hold finished runs against the first of them: each difference with its interval, and whether it is one
     Compare(compare::CompareArgs),
-    /// End the run that has a target, so that the next one begins: for administrators
+    /// Cancel the runs that hold a target, so that the next run can start
     Release(release::ReleaseArgs),
     /// Print the values for llm-d's charts of a run with target.server.method ModelService; asks no cluster
     Modelservice(modelservice::ModelserviceArgs),

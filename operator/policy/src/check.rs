@@ -7,7 +7,7 @@ use std::{
 
 use crds::{
     AnyValue, BenchmarkRunSpec, EffectiveSpec, ResolvedRun,
-    benchmark_run::{Resources, Server as ManagedServer, ServerEngine},
+    benchmark_run::{Resources, Scheduling, Server as ManagedServer, ServerEngine},
     resolve::{Endpoint, llm_d_server},
     wording::quoted,
 };
@@ -73,6 +73,8 @@ pub fn check(
     let image = launcher.image.as_deref().filter(|it| *it != own_image);
     all.check_name("spec.launcher.image", image, &limits.images, "images");
     all.check_class("spec.launcher.scheduling.priorityClassName", class, limits);
+    all.check_scheduling("spec.launcher.scheduling", &launcher.scheduling, limits);
+    check_queue(limits, spec, &mut all);
     let account = launcher.service_account_name.as_deref();
     all.check_name("spec.launcher.serviceAccountName", account, &limits.service_accounts, "serviceAccounts");
     for key in launcher.labels.keys() {
@@ -137,6 +139,7 @@ fn check_server(limits: &Limits, own_image: &str, server: &ManagedServer, all: &
     all.check_name(&field("image"), image, &limits.images, "images");
     let class = server.scheduling.priority_class_name.as_deref();
     all.check_class(&field("scheduling.priorityClassName"), class, limits);
+    all.check_scheduling(&field("scheduling"), &server.scheduling, limits);
     let account = server.service_account_name.as_deref();
     all.check_name(&field("serviceAccountName"), account, &limits.service_accounts, "serviceAccounts");
     let claim = server.model_claim.as_ref().map(|it| it.claim_name.as_str());
@@ -154,7 +157,36 @@ fn check_server(limits: &Limits, own_image: &str, server: &ManagedServer, all: &
     }
 }
 
+fn check_queue(limits: &Limits, spec: &BenchmarkRunSpec, all: &mut Violations) {
+    all.check_name("spec.queueName", spec.queue_name.as_deref(), &limits.queues, "queues");
+    if let (Some(queues), None) = (&limits.queues, &spec.queue_name) {
+        let names: Vec<_> = queues.iter().take(MAX_NAMED).map(|it| quoted(it.as_str())).collect();
+        let rule = match names.is_empty() {
+            true => "limits.queues allows none, so that no run can start; ask an administrator".to_owned(),
+            false => format!("limits.queues requires one of {}; set it", names.join(", ")),
+        };
+        all.add("spec.queueName", "absent".into(), &rule);
+    }
+}
+
 fn check_claims(limits: &Limits, spec: &BenchmarkRunSpec, effective: &EffectiveSpec, all: &mut Violations) {
+    if let Some(pvc) = &spec.storage.pvc {
+        let class = pvc.storage_class_name.as_deref();
+        all.check_name("spec.storage.pvc.storageClassName", class, &limits.storage_classes, "storageClasses");
+        let asked = effective.storage.pvc.as_ref().map(|it| it.size.clone());
+        let too_large =
+            |asked: &str, most: &AnyValue| nano(asked).zip(nano(&most.text())).is_none_or(|(asked, most)| asked > most);
+        if let (Some(asked), Some(most)) = (&asked, &limits.max_claim_size)
+            && too_large(asked, most)
+        {
+            let rule = format!("at most {} is allowed (limits.maxClaimSize); lower it", most.text());
+            all.add("spec.storage.pvc.size", quoted(asked), &rule);
+        }
+        if pvc.retention.is_some() && limits.retention == Some(false) {
+            let rule = "it deletes folders of other runs, and limits.retention is false; take it out";
+            all.add("spec.storage.pvc.retention", "set".into(), rule);
+        }
+    }
     let results = effective.storage.pvc.as_ref().map(|it| it.claim_name.as_str());
     all.check_name("spec.storage.pvc.claimName", results, &limits.claims, "claims");
     for (index, file) in spec.profile.files.iter().enumerate() {
@@ -313,6 +345,24 @@ impl Violations {
         self.check_name(field, class, &limits.priority_classes, "priorityClasses");
         if let Some(class) = class.filter(|it| it.starts_with(SYSTEM)) {
             self.add(field, quoted(class), "classes of the cluster itself are never allowed; name another one");
+        }
+    }
+
+    /// Holds what a pod asks of its node against the lists.
+    fn check_scheduling(&mut self, field: &str, scheduling: &Scheduling, limits: &Limits) {
+        let runtime = scheduling.runtime_class_name.as_deref();
+        self.check_name(&format!("{field}.runtimeClassName"), runtime, &limits.runtime_classes, "runtimeClasses");
+        let scheduler = scheduling.scheduler_name.as_deref();
+        self.check_name(&format!("{field}.schedulerName"), scheduler, &limits.schedulers, "schedulers");
+        for (index, toleration) in scheduling.tolerations.iter().enumerate() {
+            let field = format!("{field}.tolerations[{index}].key");
+            let key = toleration.key.as_deref().filter(|it| !it.is_empty());
+            self.check_name(&field, key, &limits.tolerations, "tolerations");
+            let allows_all = limits.tolerations.as_ref().is_none_or(|it| it.iter().any(|it| it.as_str() == "*"));
+            if key.is_none() && !allows_all {
+                let rule = "which tolerates every taint; set a key that limits.tolerations allows";
+                self.add(&field, "absent".into(), rule);
+            }
         }
     }
 

@@ -7,7 +7,10 @@ mod check;
 mod pattern;
 mod server;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use crds::{
     AnyValue, Settings,
@@ -29,11 +32,24 @@ const QUEUE_SECONDS: u32 = 1_800;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Policy {
+    /// Limits that `limits` and `namespaces` replace.
+    pub preset: Preset,
     /// For all namespaces.
     pub limits: Limits,
     /// For some. All entries that name a namespace count, in their order: a limit that a later one sets replaces that of an earlier
     /// one.
     pub namespaces: Vec<Override>,
+}
+
+/// A named set of default limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Preset {
+    /// No limits: the tenants trust each other.
+    #[default]
+    Trusted,
+    /// [`Limits::shared`]: the tenants do not trust each other.
+    Shared,
 }
 
 /// Limits of some namespaces.
@@ -62,6 +78,17 @@ pub struct Limits {
     pub priority_classes: Option<Vec<Pattern>>,
     /// The service accounts that `launcher.serviceAccountName` may name.
     pub service_accounts: Option<Vec<Pattern>>,
+    /// The keys of taints that `launcher.scheduling.tolerations` and those of a server may tolerate. A toleration without a key, which
+    /// tolerates all taints, is allowed by `*` alone.
+    pub tolerations: Option<Vec<Pattern>>,
+    /// The classes that `launcher.scheduling.runtimeClassName` and the one of a server may name.
+    pub runtime_classes: Option<Vec<Pattern>>,
+    /// The schedulers that `launcher.scheduling.schedulerName` and the one of a server may name.
+    pub schedulers: Option<Vec<Pattern>>,
+    /// The classes that `storage.pvc.storageClassName` may name.
+    pub storage_classes: Option<Vec<Pattern>>,
+    /// The queues that `queueName` has to name one of. Absent: a run needs no queue.
+    pub queues: Option<Vec<Pattern>>,
     /// The keys that `launcher.labels` may have.
     pub labels: Option<Vec<Pattern>>,
     /// The keys that `launcher.annotations` may have.
@@ -72,6 +99,10 @@ pub struct Limits {
     pub max_concurrency: Option<u32>,
     /// The longest time in which an attempt may send load, with all repeats and waits between them, in seconds; from 1.
     pub max_run_seconds: Option<u32>,
+    /// The highest `storage.pvc.size`.
+    pub max_claim_size: Option<AnyValue>,
+    /// Whether `storage.pvc.retention` may delete the folders of other runs on the claim. Absent: it may.
+    pub retention: Option<bool>,
     /// The highest `execution.deadlines.startSeconds`, in seconds; from 1. A run has its target meanwhile.
     pub max_start_seconds: Option<u32>,
     /// How long an attempt may wait for its queue while other runs wait for its target or for its place in the namespace, in seconds; from
@@ -103,16 +134,22 @@ impl Policy {
         if problems.is_empty() { Ok(policy) } else { Err(problems.join("\n")) }
     }
 
-    /// Reads a policy from its own file, or from the values of the chart, which have it under `policy`.
+    /// Reads a policy from its own file, or from the values of the chart, which have it under `policy` and a preset of their own.
     ///
     /// # Errors
     /// As [`Policy::parse`].
     pub fn parse_file(text: &str) -> Result<Policy, String> {
         let values = serde_saphyr::from_str::<serde_json::Value>(text).ok();
         match values.as_ref().and_then(|it| it.get("policy")) {
-            // JSON is YAML.
-            Some(serde_json::Value::Null) => Ok(Policy::default()),
-            Some(policy) => Policy::parse(&policy.to_string()),
+            Some(serde_json::Value::Null) => Ok(Policy { preset: Preset::Shared, ..Policy::default() }),
+            Some(policy) => {
+                let mut policy = policy.clone();
+                if let Some(fields) = policy.as_object_mut() {
+                    fields.entry("preset").or_insert("shared".into());
+                }
+                // JSON is YAML.
+                Policy::parse(&policy.to_string())
+            }
             None => Policy::parse(text),
         }
     }
@@ -146,7 +183,9 @@ impl Policy {
     /// The limits for all namespaces, and those that replace some of them in this one.
     fn of(&self, namespace: &str) -> impl DoubleEndedIterator<Item = &Limits> {
         let named = move |it: &&Override| it.names.iter().any(|it| it.matches(namespace));
-        std::iter::once(&self.limits).chain(self.namespaces.iter().filter(named).map(|it| &it.limits))
+        std::iter::once(self.preset.limits())
+            .chain(std::iter::once(&self.limits))
+            .chain(self.namespaces.iter().filter(named).map(|it| &it.limits))
     }
 
     /// The settings of a namespace: those of the installation, with the networks that this policy blocks.
@@ -161,7 +200,35 @@ impl Policy {
     }
 }
 
+impl Preset {
+    fn limits(self) -> &'static Limits {
+        static NONE: LazyLock<Limits> = LazyLock::new(Limits::default);
+        static SHARED: LazyLock<Limits> = LazyLock::new(Limits::shared);
+        match self {
+            Preset::Trusted => &NONE,
+            Preset::Shared => &SHARED,
+        }
+    }
+}
+
 impl Limits {
+    /// Limits for tenants that do not trust each other. Hosts, rates, images and resources depend on the cluster, so that administrators set
+    /// these limits themselves.
+    pub fn shared() -> Limits {
+        Limits {
+            priority_classes: Some(Vec::new()),
+            annotations: Some(Vec::new()),
+            tolerations: Some(Vec::new()),
+            runtime_classes: Some(Vec::new()),
+            schedulers: Some(Vec::new()),
+            retention: Some(false),
+            max_run_seconds: Some(14_400),
+            max_start_seconds: Some(QUEUE_SECONDS),
+            max_queue_seconds: Some(QUEUE_SECONDS),
+            ..Limits::default()
+        }
+    }
+
     /// How long an attempt may wait for its queue while other runs wait for it, in seconds.
     pub fn queue_seconds(&self) -> u32 {
         self.max_queue_seconds.unwrap_or(QUEUE_SECONDS)
@@ -175,11 +242,18 @@ impl Limits {
             claims,
             priority_classes,
             service_accounts,
+            tolerations,
+            runtime_classes,
+            schedulers,
+            storage_classes,
+            queues,
             labels,
             annotations,
             max_requests_per_second,
             max_concurrency,
             max_run_seconds,
+            max_claim_size,
+            retention,
             max_start_seconds,
             max_queue_seconds,
             max_resources,
@@ -193,11 +267,18 @@ impl Limits {
         self.claims = claims.or(self.claims.take());
         self.priority_classes = priority_classes.or(self.priority_classes.take());
         self.service_accounts = service_accounts.or(self.service_accounts.take());
+        self.tolerations = tolerations.or(self.tolerations.take());
+        self.runtime_classes = runtime_classes.or(self.runtime_classes.take());
+        self.schedulers = schedulers.or(self.schedulers.take());
+        self.storage_classes = storage_classes.or(self.storage_classes.take());
+        self.queues = queues.or(self.queues.take());
         self.labels = labels.or(self.labels.take());
         self.annotations = annotations.or(self.annotations.take());
         self.max_requests_per_second = max_requests_per_second.or(self.max_requests_per_second);
         self.max_concurrency = max_concurrency.or(self.max_concurrency);
         self.max_run_seconds = max_run_seconds.or(self.max_run_seconds);
+        self.max_claim_size = max_claim_size.or(self.max_claim_size.take());
+        self.retention = retention.or(self.retention);
         self.max_start_seconds = max_start_seconds.or(self.max_start_seconds);
         self.max_queue_seconds = max_queue_seconds.or(self.max_queue_seconds);
         self.max_resources = max_resources.or(self.max_resources.take());
@@ -215,6 +296,11 @@ impl Limits {
             ("claims", &self.claims),
             ("priorityClasses", &self.priority_classes),
             ("serviceAccounts", &self.service_accounts),
+            ("tolerations", &self.tolerations),
+            ("runtimeClasses", &self.runtime_classes),
+            ("schedulers", &self.schedulers),
+            ("storageClasses", &self.storage_classes),
+            ("queues", &self.queues),
             ("labels", &self.labels),
             ("annotations", &self.annotations),
         ] {
@@ -250,6 +336,10 @@ impl Limits {
                 &format!("{field}.{list}.{name}"),
                 &format!("is {found:?}; write a quantity, such as 2, 500m or 8Gi"),
             );
+        }
+        if let Some(size) = self.max_claim_size.as_ref().map(AnyValue::text).filter(|it| !is_quantity(it)) {
+            let why = format!("is {size:?}; write a quantity, such as 100Gi");
+            add(&mut all, &format!("{field}.maxClaimSize"), &why);
         }
         if let Some(egress) = &self.egress {
             let field = format!("{field}.egress");

@@ -2,14 +2,14 @@
 //!
 //! Whoever may write an object may fill it up to etcd's limit of 1.5 MiB, and a megabyte of small labels takes tens of megabytes of
 //! memory as objects. So the operator keeps [`MOST_ENTRIES`] labels, finalizers and owner references of an object at most, and
-//! [`MOST_BYTES`] of them. It drops what it never reads: `managedFields`, annotations of others, and nearly all of the spec of
-//! pods, Jobs and Deployments.
+//! [`MOST_BYTES`] of each. It drops what it never reads: `managedFields`, annotations of others, and nearly all of the spec of
+//! pods, Jobs, Deployments and NetworkPolicies.
 
 use bytes::Bytes;
 
 /// The most labels that are kept of an object. The same number of annotations, of finalizers, and of owner references.
 pub const MOST_ENTRIES: usize = 256;
-/// The most bytes that are kept of an object's labels, annotations, finalizers and owner references in all.
+/// The most bytes that are kept of an object's labels; as many of its annotations, finalizers, owner references, and of such a spec.
 pub const MOST_BYTES: usize = 64 * 1024;
 /// How the annotations begin that the operator reads.
 const OWN: &[u8] = b"benchwright.dev/";
@@ -76,7 +76,7 @@ pub struct Trimmer {
     decided_at: usize,
     key: Vec<u8>,
     held: Vec<u8>,
-    /// How many bytes the metadata of this object may still have.
+    /// How many bytes this list may still have.
     left: usize,
     out: Vec<u8>,
 }
@@ -158,7 +158,7 @@ impl Trimmer {
         };
         // What is dropped or held is not cut further.
         let rule = if self.fate == Fate::Kept { rule } else { Rule::All };
-        if rule == Rule::Metadata {
+        if matches!(rule, Rule::Limited | Rule::Annotations | Rule::Spec) {
             self.left = MOST_BYTES;
         }
         self.put(byte);
@@ -218,8 +218,8 @@ impl Trimmer {
             Rule::Metadata if key == b"managedFields" => Fate::Dropped,
             Rule::Limited | Rule::Annotations if level.kept >= MOST_ENTRIES => Fate::Dropped,
             Rule::Annotations if !key.starts_with(OWN) => Fate::Dropped,
-            Rule::Limited | Rule::Annotations => Fate::Held,
             Rule::Spec if !self.spec.iter().copied().flatten().any(|it| it.as_bytes() == key) => Fate::Dropped,
+            Rule::Limited | Rule::Annotations | Rule::Spec => Fate::Held,
             _ => Fate::Kept,
         }
     }
@@ -292,6 +292,8 @@ fn fields_of_spec(path: &str) -> Option<&'static [&'static str]> {
         "pods" => Some(&["nodeName"]),
         "jobs" => Some(&["suspend"]),
         "deployments" => Some(&[]),
+        // A selector that is too large to be kept counts as one that selects every pod.
+        "networkpolicies" => Some(&["podSelector", "policyTypes"]),
         _ => None,
     }
 }

@@ -30,6 +30,8 @@ struct Entry {
     namespace: String,
     name: String,
     created: Timestamp,
+    /// The queue that its Jobs need.
+    queue: Option<String>,
     place: Place,
 }
 
@@ -79,7 +81,7 @@ impl Namespaces {
             before => before,
         };
         let created = run.creation_timestamp().map_or(Timestamp::MAX, |it| it.0);
-        all.insert(uid, Entry { namespace, name: run.name_any(), created, place });
+        all.insert(uid, Entry { namespace, name: run.name_any(), created, queue: run.spec.queue_name.clone(), place });
     }
 
     /// The runs that may begin because a place became free, in one namespace or in all.
@@ -129,8 +131,11 @@ impl Namespaces {
         let (uid, namespace) = (run.uid().unwrap_or_default(), run.namespace().unwrap_or_default());
         let Some(most) = policy.max_concurrent_attempts(&namespace) else { return false };
         let all = self.lock();
-        let waits =
-            |(other, it): (&String, &Entry)| *other != uid && it.namespace == namespace && it.place == Place::Waiting;
+        let waits = |(other, it): (&String, &Entry)| {
+            // A run that needs the same queue would wait as well.
+            let has_same_queue = it.queue.is_some() && it.queue == run.spec.queue_name;
+            *other != uid && it.namespace == namespace && it.place == Place::Waiting && !has_same_queue
+        };
         free(&all, &namespace, most) == 0 && all.iter().any(waits)
     }
 

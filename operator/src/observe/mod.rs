@@ -6,11 +6,11 @@ mod input;
 mod kept;
 mod queue;
 pub(crate) mod reader;
-mod server;
+pub mod server;
 pub mod target;
 
 use crds::{
-    BenchmarkRun, BenchmarkRunStatus,
+    BenchmarkRun, BenchmarkRunStatus, Settings,
     resolve::{InferenceStack, claim},
     status::{Attempt, Phase},
 };
@@ -29,6 +29,7 @@ use self::{
     reader::{Reader, Request},
 };
 use crate::{
+    cached_run::PAGE,
     context::Context,
     ended_pods,
     error::Error,
@@ -37,10 +38,15 @@ use crate::{
         finished::{Mark, jobs_are_due, restored},
         given_spec,
         job::CONTAINER,
-        meta, network_policy, pvc,
+        meta,
+        network_policy::{self, Governed},
+        pvc,
         server::retention::{is_shared, server_is_due},
     },
 };
+
+/// The most pods that are read of one label: others may carry it.
+pub(crate) const MOST_PODS: u32 = 500;
 
 /// Reads what belongs to a run, at the time of the turn.
 ///
@@ -118,7 +124,7 @@ async fn observe_attempt(
     let uid = run.uid().unwrap_or_default();
     let of_attempt = format!("{}={uid},{}={}", meta::RUN_UID, meta::ATTEMPT, attempt.number);
     let request = Request { verb: "list", resource: "pods", name: of_attempt.clone() };
-    let params = ListParams::default().labels(&of_attempt);
+    let params = ListParams::default().labels(&of_attempt).limit(MOST_PODS);
     let found = reader.read(What::Pods, request, pods.list(&params)).await?;
     let pods = pods_of(attempt, observed.job.uid.as_deref(), found.map(|it| it.items).unwrap_or_default());
     (observed.other_pods, observed.ambiguous) = (pods.others, pods.ambiguous);
@@ -204,7 +210,7 @@ fn observe_input<'a>(
                 None => None,
             };
             observed.reach = network_policy::reach(run, input, service.as_ref(), &settings);
-            observed.is_governed = is_governed(context, run, number, reader).await?;
+            observed.governed = is_governed(context, run, number, &settings, reader).await?;
         }
         Ok(())
     })
@@ -216,12 +222,26 @@ async fn read_config_map(sources: &Sources, name: &str, reader: &mut Reader) -> 
     Ok(reader.read(What::Input, request, sources.config_maps.get_opt(name)).await?.flatten())
 }
 
-/// Whether a NetworkPolicy of the namespace says what the pod of an attempt may reach.
-async fn is_governed(context: &Context, run: &BenchmarkRun, attempt: u32, reader: &mut Reader) -> Result<bool, Error> {
+/// What the NetworkPolicies of the namespace restrict.
+async fn is_governed(
+    context: &Context,
+    run: &BenchmarkRun,
+    attempt: u32,
+    settings: &Settings,
+    reader: &mut Reader,
+) -> Result<Governed, Error> {
     let policies: Api<NetworkPolicy> = Api::namespaced(context.client.clone(), &run.namespace().unwrap_or_default());
-    let request = Request { verb: "list", resource: "networkpolicies", name: String::new() };
-    let found = reader.read(What::Input, request, policies.list(&ListParams::default())).await?;
-    Ok(found.is_some_and(|it| network_policy::is_governed(run, attempt, &it.items)))
+    let mut params = ListParams::default().limit(PAGE);
+    let mut governed = Governed::default();
+    loop {
+        let request = Request { verb: "list", resource: "networkpolicies", name: String::new() };
+        let Some(page) = reader.read(What::Input, request, policies.list(&params)).await? else { return Ok(governed) };
+        network_policy::note_governed(run, attempt, &page.items, settings, &mut governed);
+        match page.metadata.continue_.filter(|it| !it.is_empty() && !governed.is_whole()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(governed),
+        }
+    }
 }
 
 /// Reads the claim of the results.

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::reader::{Reader, Request};
 use crate::{
+    cached_run::PAGE,
     context::Context,
     error::Error,
     plan::{QueueState, What},
@@ -33,7 +34,7 @@ pub(super) async fn read(
     let workloads = api(context, namespace, "Workload", "workloads");
     let of_job = format!("{JOB_UID}={job_uid}");
     let request = Request { verb: "list", resource: "workloads", name: of_job.clone() };
-    let params = ListParams::default().labels(&of_job);
+    let params = ListParams::default().labels(&of_job).limit(PAGE);
     let found = async { or_absent(workloads.list(&params).await.map(|it| it.items), Vec::new()) };
     let found = reader.read(What::Queue, request, found).await?.unwrap_or_default();
     let message = found.first().map(|it| waits_for(&it.data)).unwrap_or_default();

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tracing::info;
 
 use super::{
-    pod_state_of,
+    MOST_PODS, pod_state_of,
     reader::{Reader, Request},
 };
 use crate::{
@@ -55,7 +55,7 @@ pub(super) async fn observe(
     let of_server = format!("{}={}", meta::SERVER, names.server);
     let services: Api<Service> = Api::namespaced(context.client.clone(), &namespace);
     let request = Request { verb: "list", resource: "services", name: of_server.clone() };
-    let params = ListParams::default().labels(&of_server);
+    let params = ListParams::default().labels(&of_server).limit(PAGE);
     let found = reader.read(What::Server, request, services.list(&params)).await?;
     let own = found.into_iter().flat_map(|it| it.items).filter(|it| meta::is_of_server(run, &names, &it.metadata));
     state.services = own.filter(|it| it.metadata.deletion_timestamp.is_none()).map(|it| it.name_any()).collect();
@@ -64,7 +64,9 @@ pub(super) async fn observe(
     let selector = selector.join(",");
     let pods: Api<Pod> = Api::namespaced(context.client.clone(), &namespace);
     let request = Request { verb: "list", resource: "pods", name: selector.clone() };
-    let found = reader.read(What::Server, request, pods.list(&ListParams::default().labels(&selector))).await?;
+    let found = reader
+        .read(What::Server, request, pods.list(&ListParams::default().labels(&selector).limit(MOST_PODS)))
+        .await?;
     let own = found.into_iter().flat_map(|it| it.items);
     let own = own.filter(|it| meta::is_pod_of_server(&it.metadata, &names.server));
     state.pods = own.map(|it| server_pod(&it)).collect();
@@ -113,6 +115,30 @@ pub(super) async fn other_use(
         }
     }
     Ok(found)
+}
+
+/// Whether a run of a namespace uses or has used the server of this name.
+///
+/// # Errors
+/// The API server's.
+pub async fn is_used(context: &Context, namespace: &str, name: &str) -> Result<bool, Error> {
+    let resource = ApiResource::erase::<BenchmarkRun>(&());
+    let runs: Api<DynamicObject> = Api::namespaced_with(context.client.clone(), namespace, &resource);
+    let mut params = ListParams::default().limit(PAGE);
+    loop {
+        let page = runs.list(&params).await?;
+        let uses = |it: &DynamicObject| {
+            let server = &it.data["status"]["server"];
+            server["name"] == name && server["goneTime"].is_null() && server["leftTime"].is_null()
+        };
+        if page.items.iter().any(uses) {
+            return Ok(true);
+        }
+        match page.metadata.continue_.filter(|it| !it.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(false),
+        }
+    }
 }
 
 /// What one other run has to do with the server of this name. Without a status that can be read it uses the server that it has noted.

@@ -190,10 +190,8 @@ impl Decision<'_> {
     pub(super) fn report(&self, plan: &mut Plan, envelope: &Envelope) {
         let namespace = self.run.namespace().unwrap_or_default();
         status::apply_envelope(&mut plan.status, &self.effective.storage, &namespace, envelope);
-        if envelope.core.summary.is_some() {
-            let (reason, message) = self.origin(&envelope.core);
-            status::verify(&mut plan.status, reason, &message, self.turn.now);
-        }
+        let (reason, message) = self.origin(&envelope.core);
+        status::verify(&mut plan.status, reason, &message, self.turn.now);
         if let Some(resolved) = plan.status.resolved.as_mut().filter(|_| self.run.spec.execution.collect.is_some()) {
             // The figures are not of the target that the run names.
             resolved.endpoint.clear();
@@ -211,8 +209,9 @@ impl Decision<'_> {
             let mut lost = self.before.attempts.iter().filter(|it| it.reason == Reason::ResultLost);
             lost.any(|it| core.folder.as_ref() == Some(&it.job_name))
         };
-        if image != own {
-            return (Reason::CustomImage, format!("image {image_id} measured, which is not the operator's"));
+        // An attempt keeps the image of the operator that started it.
+        if self.run.spec.launcher.image.as_ref().is_some_and(|it| it != own) {
+            return (Reason::CustomImage, format!("measured by the custom image {image_id}"));
         }
         if self.run.spec.execution.collect.is_some() {
             return (Reason::Collected, core.message.clone());
@@ -220,7 +219,7 @@ impl Decision<'_> {
         if is_reread() {
             return (Reason::Reread, core.message.clone());
         }
-        (Reason::OwnLauncher, format!("image {image_id} measured, the operator's own"))
+        (Reason::OwnLauncher, format!("measured by the operator's image {image_id}"))
     }
 
     /// Why a result that says Passed is none: the spec enforces objectives, and the launcher has not found each of them met.

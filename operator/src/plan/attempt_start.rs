@@ -11,7 +11,7 @@ use crds::{
 use super::{
     Child, InputError, LauncherInput, Plan, Presence, Refused, Stop, What, config_map,
     decision::{Decision, OFTEN, SOON, seconds_since},
-    exclusive::{self, TargetKey},
+    exclusive::{self, Target},
     job, meta, network_policy, pvc, queue,
     status::{self, NextStatus},
 };
@@ -239,7 +239,7 @@ impl Decision<'_> {
         }
         if let Some(settings) = &self.turn.settings.network_policy {
             let egress = input.run.egress.as_ref();
-            let (reach, is_governed) = (&self.observed.reach, self.observed.is_governed);
+            let (reach, is_governed) = (&self.observed.reach, self.observed.governed.egress);
             let policy = network_policy::build(self.run, attempt.number, reach, is_governed, settings, egress);
             children.push(Child::NetworkPolicy(Box::new(policy)));
         }
@@ -247,8 +247,8 @@ impl Decision<'_> {
             children.push(Child::Claim(Box::new(pvc::build(self.run, pvc))));
         }
         let mut job = job::build(self.run, attempt.number, &self.effective, self.turn.settings);
-        if let Some(key) = TargetKey::of_input(&self.run.spec, &input.run, self.turn.settings) {
-            exclusive::label(&mut job, key);
+        if let Some(target) = Target::of_input(&self.run.spec, &input.run, self.turn.settings) {
+            exclusive::label(&mut job, target.key);
         }
         if let Some(queue) = &self.run.spec.queue_name {
             queue::enqueue(&mut job, queue);

@@ -183,7 +183,12 @@ impl Decision<'_> {
             outcome.name()
         );
         let mut plan = self.finish(phase, outcome, Reason::Restored, &message);
-        status::verify(&mut plan.status, Reason::Restored, "an annotation alone says how the run ended", self.turn.now);
+        status::verify(
+            &mut plan.status,
+            Reason::Restored,
+            "the outcome comes only from the annotation benchwright.dev/finished, which users can edit",
+            self.turn.now,
+        );
         plan
     }
 }

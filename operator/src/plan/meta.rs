@@ -98,7 +98,19 @@ pub fn server_labels(run: &BenchmarkRun, names: &ServerNames) -> BTreeMap<String
     labels
 }
 
-/// Metadata of an object of a server: deleted with its run, or shared and deleted by nobody.
+/// The labels of the launchers that use a server: of its run, or of any run of the namespace where runs share it.
+pub fn launcher_selector(run: &BenchmarkRun, names: &ServerNames) -> BTreeMap<String, String> {
+    let mut labels = BTreeMap::from([
+        ("app.kubernetes.io/component".to_owned(), "launcher".to_owned()),
+        ("app.kubernetes.io/managed-by".to_owned(), MANAGER.to_owned()),
+    ]);
+    if names.key.is_none() {
+        labels.insert(RUN_UID.to_owned(), run.uid().unwrap_or_default());
+    }
+    labels
+}
+
+/// Metadata of a server object: owned by its run, or shared and without an owner.
 pub fn of_server(run: &BenchmarkRun, names: &ServerNames, name: &str) -> ObjectMeta {
     ObjectMeta {
         name: Some(name.to_owned()),

@@ -35,7 +35,7 @@ use k8s_openapi::api::{
 pub use decision::{current_attempt, given_spec, plan, would_begin};
 pub use observed::{
     ClaimState, Ended, InputError, JobState, LauncherInput, Observed, OwnJob, PodState, Presence, QueueState, Refused,
-    Unread, What,
+    Unread, Wanted, What,
 };
 
 /// What a turn has to do.

@@ -100,21 +100,51 @@ fn pods_of(service: &Service, asked: i32) -> Option<Reach> {
     Some(Reach::Pods { labels, ports: port.into_iter().collect() })
 }
 
-/// Whether one of these policies says what the pod of an attempt may reach. The operator's own do not count.
-pub fn is_governed(run: &BenchmarkRun, attempt: u32, policies: &[NetworkPolicy]) -> bool {
-    let labels = job::pod_labels(run, attempt);
+/// What the NetworkPolicies of a namespace restrict. The operator's own do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Governed {
+    /// The egress of the attempt's pod.
+    pub egress: bool,
+    /// The ingress of the pods of the run's own server.
+    pub server_ingress: bool,
+}
+
+impl Governed {
+    /// Whether another policy can add nothing.
+    pub fn is_whole(self) -> bool {
+        self.egress && self.server_ingress
+    }
+}
+
+/// Notes what these policies restrict.
+pub fn note_governed(
+    run: &BenchmarkRun,
+    attempt: u32,
+    policies: &[NetworkPolicy],
+    settings: &Settings,
+    governed: &mut Governed,
+) {
+    governed.egress |= restricts(policies, &job::pod_labels(run, attempt), "Egress");
+    if let Some(server) = managed_server(&run.spec) {
+        let names = ServerNames::new(&meta::identity(run, 1), server, settings);
+        governed.server_ingress |= restricts(policies, &meta::server_labels(run, &names), "Ingress");
+    }
+}
+
+/// Whether one of these policies restricts the traffic in a direction of a pod with these labels.
+fn restricts(policies: &[NetworkPolicy], labels: &BTreeMap<String, String>, direction: &str) -> bool {
     policies.iter().filter(|it| !meta::is_managed(&it.metadata)).filter_map(|it| it.spec.as_ref()).any(|it| {
-        let types = it.policy_types.as_ref();
-        let is_of_egress = types.map_or(it.egress.is_some(), |it| it.iter().any(|it| it == "Egress"));
+        // The API server fills in the types.
+        let is_of_direction = it.policy_types.iter().flatten().any(|it| it == direction);
         // A selector that cannot be understood may select the pod.
         let selects =
-            it.pod_selector.clone().is_none_or(|it| Selector::try_from(it).map_or(true, |it| it.matches(&labels)));
-        is_of_egress && selects
+            it.pod_selector.clone().is_none_or(|it| Selector::try_from(it).map_or(true, |it| it.matches(labels)));
+        is_of_direction && selects
     })
 }
 
-/// Builds the policy. `egress`: the networks that the run's input blocks. `is_governed`: a policy of the namespace says what the pod may
-/// reach.
+/// Builds the policy. `egress`: the networks that the run's input blocks. `is_governed`: a policy of the namespace restricts the
+/// egress of the pod.
 pub fn build(
     run: &BenchmarkRun,
     attempt: u32,

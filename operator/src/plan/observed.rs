@@ -6,9 +6,18 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     exclusive::Wait,
-    network_policy::Reach,
+    network_policy::{Governed, Reach},
     server::{ServerState, retention::OtherUse},
 };
+
+/// What others wait for that an attempt in a queue has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Since when.
+    pub since: Timestamp,
+    /// For how many seconds administrators let the attempt wait then.
+    pub limit: u32,
+}
 
 /// All that a decision needs beside the run itself.
 #[derive(Clone, Debug, Default)]
@@ -51,11 +60,11 @@ pub struct Observed {
     pub wait: Option<Wait>,
     /// When the run was last told to wait for its target. The time to wait for its other objects begins anew then.
     pub last_in_line: Option<Timestamp>,
-    /// Whether a NetworkPolicy of the namespace says what the attempt's pod may reach.
-    pub is_governed: bool,
-    /// After how many seconds in its queue the attempt ends, because another run waits for its target or its namespace; `None`: none
-    /// waits.
-    pub queue_limit: Option<u32>,
+    /// What the NetworkPolicies of the namespace restrict.
+    pub governed: Governed,
+    /// Whether and for how long another run has waited for the target or the place in the namespace of an attempt that waits for its
+    /// queue.
+    pub wanted: Option<Wanted>,
     /// The API server's refusal to create a child in this turn.
     pub refused: Option<Refused>,
     /// All Jobs of a finished run that are due to be deleted; `None` where none are due, or they could not be read.

@@ -4,13 +4,13 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use crds::{
-    Reason,
-    status::{Attempt, Phase},
+    Outcome, Reason,
+    status::{Attempt, MAX_ATTEMPTS, Phase},
 };
 use k8s_openapi::api::batch::v1::Job;
 
 use super::{
-    Plan,
+    Plan, Wanted,
     decision::{Decision, OFTEN, seconds_since},
     status::NextStatus,
 };
@@ -44,7 +44,7 @@ impl Decision<'_> {
             return self.give_up(Reason::Suspended, &format!("{by}; the attempt is lost, and another one follows"));
         }
         let age = seconds_since(observed.job.created.unwrap_or(attempt.start_time), self.turn.now);
-        if let Some(plan) = self.let_others_in(age) {
+        if let Some(plan) = self.let_others_in(attempt) {
             return plan;
         }
         let mut plan = match queue {
@@ -59,15 +59,25 @@ impl Decision<'_> {
         plan
     }
 
-    /// Ends an attempt that its queue does not admit while others wait for its target: a queue may be missing, or never have room. A missing
-    /// one is not waited for that long.
-    fn let_others_in(&self, age: u32) -> Option<Plan> {
-        let is_missing = self.observed.queue.as_ref().is_some_and(|it| !it.exists);
-        let limit = self.observed.queue_limit.map(|it| if is_missing { it.min(MISSING_SECONDS) } else { it })?;
+    /// Ends an attempt that its queue has not admitted while others wait for its target. A run whose queue does not exist ends with it: it
+    /// would come back for ever. Another one comes back, each time for twice as long, because a new Job is the last one in its queue.
+    fn let_others_in(&self, attempt: &Attempt) -> Option<Plan> {
+        let Wanted { since, limit } = self.observed.wanted?;
+        let since = since.max(self.observed.job.created.unwrap_or(attempt.start_time));
+        let waited = seconds_since(since, self.turn.now);
+        if self.observed.queue.as_ref().is_some_and(|it| !it.exists) && waited >= limit.min(MISSING_SECONDS) {
+            let queue = self.run.spec.queue_name.as_deref().unwrap_or_default();
+            let message = format!(
+                "spec.queueName: is {queue:?}, and the namespace has no such LocalQueue of Kueue while other runs wait for the target; create the queue, and create the run again"
+            );
+            return Some(self.finish(Phase::Failed, Outcome::Error, Reason::QueueNotFound, &message));
+        }
+        let suspended = self.before.attempts.iter().filter(|it| it.reason == Reason::Suspended).count();
+        let limit = limit.saturating_mul(1 << suspended.min(MAX_ATTEMPTS));
         let message = format!(
-            "the queue has not admitted the attempt within {limit} seconds, and other runs wait; it ends, and another one follows behind them"
+            "the queue has not admitted the attempt within {limit} seconds, and other runs are waiting; this attempt ends, and the next one starts after those runs"
         );
-        (age >= limit).then(|| self.give_up(Reason::Suspended, &message))
+        (waited >= limit).then(|| self.give_up(Reason::Suspended, &message))
     }
 
     /// The status of a run that waits for its queue, so many seconds after the creation of its Job.

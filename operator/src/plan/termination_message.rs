@@ -2,7 +2,10 @@
 
 use crds::{BenchmarkRun, Envelope, ExitCode, Reason, envelope::EnvelopeError};
 
-use super::Ended;
+use super::{
+    Ended,
+    server::failure::{SIGNALS, signal},
+};
 
 /// The longest part of a log that a message repeats, in bytes.
 const MAX_DIAGNOSIS: usize = 600;
@@ -64,6 +67,11 @@ fn without_envelope(ended: &Ended, error: &EnvelopeError) -> NoResult {
         (EnvelopeError::Missing, code) if code == i32::from(ExitCode::Configuration.code()) => Reason::ConfigInvalid,
         _ => Reason::LauncherFailed,
     };
-    let message = format!("the launcher ended with exit code {code} ({}) and {error}; {tail}", ended.reason);
-    NoResult { reason, message }
+    let how = match (code, error) {
+        // The kubelet fills an empty message with the end of the log.
+        (129.., EnvelopeError::Missing) => format!("was ended by {}, and left no result", signal(code - SIGNALS)),
+        (1.., EnvelopeError::Missing) => format!("ended with exit code {code} ({}), and left no result", ended.reason),
+        _ => format!("ended with exit code {code} ({}) and {error}", ended.reason),
+    };
+    NoResult { reason, message: format!("the launcher {how}; {tail}") }
 }

@@ -23,7 +23,7 @@ use crate::plan::{
 const ORPHAN_SECONDS: u32 = 3_600;
 /// The grace period of a run that names none and has no attempt, in seconds.
 const GRACE_SECONDS: u32 = 60;
-/// How long a run that may begin, or that is new, is waited for until its turn asks.
+/// How long others wait for the turn of a new or woken run.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(15);
 /// How long a run keeps a place whose intent could not be written: the answer may have been lost, and the write done.
 const UNSURE: SignedDuration = SignedDuration::from_secs(20);
@@ -61,13 +61,15 @@ pub(super) struct Entry {
     taken: bool,
     /// Since when its turn is expected to ask.
     called: Option<Timestamp>,
-    /// Its last status could not be written, so that it has no place in the line. Until this time the write may have been done.
+    /// Set when the last status write failed. Until this time, that write may still have succeeded.
     unwritten: Option<Timestamp>,
     version: Version,
     /// It is between two attempts of its own.
     is_between: bool,
     /// When its attempt has ended by the deadlines of its Job, whatever the status says.
     ends: Timestamp,
+    /// The queue that its Jobs need.
+    pub(super) queue: Option<String>,
     /// The Job of its last attempt; empty before the first one.
     job: String,
     grace_seconds: u32,
@@ -83,6 +85,7 @@ impl Entry {
             created: run.creation_timestamp().map_or(Timestamp::MAX, |it| it.0),
             turns: [Timestamp::MIN, last_attempt(run).map_or(Timestamp::MIN, |it| it.start_time)],
             exclusive: effective::exclusive(&run.spec.target),
+            is_cluster_wide: true,
             place: place_of(run, now)?,
         };
         Some(Entry {
@@ -95,6 +98,7 @@ impl Entry {
             version: Version::of(run),
             is_between: last_attempt(run).is_some_and(|it| it.end_time.is_some()),
             ends: ends(run),
+            queue: run.spec.queue_name.clone(),
             job: last_attempt(run).map(|it| it.job_name.clone()).unwrap_or_default(),
             grace_seconds: grace_seconds(run),
         })
@@ -131,8 +135,7 @@ impl Entry {
         Some(self)
     }
 
-    /// The run as others have to see it now. It is not in front of them while nobody hears from it: neither a turn that does not come nor
-    /// a status that cannot be written may hold a target.
+    /// The run as other runs see it. A run that is silent or whose status cannot be written does not block them.
     pub(super) fn seen(&self, now: Timestamp) -> Member {
         let is_late = self.called.is_some_and(|it| now.duration_since(it) > PATIENCE);
         let place = match (self.member.place, self.unwritten) {
@@ -145,7 +148,7 @@ impl Entry {
         Member { place, ..self.member.clone() }
     }
 
-    /// How long until nobody waits for this run any more, if it is not heard of.
+    /// Time until other runs stop waiting for this one, if it stays silent.
     pub(super) fn is_waited_for(&self, now: Timestamp) -> Option<SignedDuration> {
         let called = self.called.and_then(|it| it.checked_add(PATIENCE).ok());
         let until = [called.filter(|_| self.member.place == Place::Waiting), self.unwritten];
@@ -171,7 +174,7 @@ impl Entry {
         self.called.get_or_insert(now);
     }
 
-    /// A status was written, or not. One that was not may have been, if the answer was lost.
+    /// Records whether a status write succeeded. A failed write may still have been applied.
     pub(super) fn written(&mut self, is_written: bool, now: Timestamp) {
         if is_written {
             self.unwritten = None;
@@ -304,7 +307,9 @@ fn ends(run: &BenchmarkRun) -> Timestamp {
     let status = run.status.as_ref();
     let deadline = status.and_then(|it| it.effective_spec.as_ref()).map(job::deadline);
     let end = last_attempt(run).zip(deadline).and_then(|(attempt, seconds)| {
-        attempt.start_time.checked_add(SignedDuration::from_secs(seconds) + LEEWAY).ok()
+        // The time in a queue counts towards no deadline.
+        let began = attempt.running_time.or(Some(attempt.start_time).filter(|_| run.spec.queue_name.is_none()))?;
+        began.checked_add(SignedDuration::from_secs(seconds) + LEEWAY).ok()
     });
     end.unwrap_or(Timestamp::MAX)
 }

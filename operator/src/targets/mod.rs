@@ -21,7 +21,7 @@ pub use self::entry::Drain;
 use self::entry::Entry;
 use crate::{
     plan::exclusive::{
-        TargetKey, Wait,
+        Target, TargetKey, Wait,
         line::{Member, Place, busy, next},
     },
     wakes::{Wakes, Woken},
@@ -81,24 +81,26 @@ pub enum Answer {
 impl Targets {
     /// Takes a run as a watch saw it. A state that is older than the known one changes nothing.
     pub fn note(&self, run: &BenchmarkRun, settings: &Settings, now: Timestamp) {
-        let key = TargetKey::of_run(run, settings);
-        self.put(&mut self.lock(), run, key, now);
+        let target = Target::of_run(run, settings);
+        self.put(&mut self.lock(), run, target, now);
     }
 
     /// Takes a run as its own turn read or wrote it, with the key that this turn found.
-    pub fn note_live(&self, run: &BenchmarkRun, key: Option<TargetKey>, now: Timestamp) {
-        self.put(&mut self.lock(), run, key, now);
+    pub fn note_live(&self, run: &BenchmarkRun, target: Option<Target>, now: Timestamp) {
+        self.put(&mut self.lock(), run, target, now);
     }
 
-    fn put(&self, state: &mut State, run: &BenchmarkRun, key: Option<TargetKey>, now: Timestamp) {
+    fn put(&self, state: &mut State, run: &BenchmarkRun, target: Option<Target>, now: Timestamp) {
         let uid = run.uid().unwrap_or_default();
         let before = state.keys.get(&uid).copied();
-        let Some(key) = key.or(before) else { return };
+        let Some(key) = target.map(|it| it.key).or(before) else { return };
         let known = state.remove(&uid);
+        let was_wide = known.as_ref().is_none_or(|it| it.member.is_cluster_wide);
         let was = known.as_ref().map_or(0, |it| entry::rank(it.member.place));
         let next = known.map_or_else(|| Entry::new(run, now), |it| it.updated(run, now));
         let is = next.as_ref().map_or(0, |it| entry::rank(it.member.place));
-        if let Some(entry) = next {
+        if let Some(mut entry) = next {
+            entry.member.is_cluster_wide = target.map_or(was_wide, |it| it.is_cluster_wide);
             state.insert(key, entry);
         }
         state.sweep(now);
@@ -141,7 +143,6 @@ impl Targets {
             }
             None => {
                 entry.take();
-                line.turns.insert(own.namespace, now);
                 Answer::Begin(drains)
             }
         }
@@ -152,7 +153,13 @@ impl Targets {
         let state = self.lock();
         let Some(line) = state.keys.get(uid).and_then(|it| state.by_key.get(it)) else { return false };
         let Some(own) = line.runs.get(uid) else { return false };
-        line.seen(now).any(|it| it.place == Place::Waiting && it.excludes(&own.member))
+        // A run that needs the same queue would wait as well.
+        let has_same_queue = |it: &Member| {
+            it.namespace == own.member.namespace
+                && own.queue.is_some()
+                && line.runs.get(&it.uid).is_some_and(|it| it.queue == own.queue)
+        };
+        line.seen(now).any(|it| it.place == Place::Waiting && it.excludes(&own.member) && !has_same_queue(&it))
     }
 
     /// A status of a run was written or not: without one it has no place.
@@ -178,6 +185,20 @@ impl Targets {
         if let Some(key) = state.keys.get(uid).copied().filter(|_| was_taken) {
             self.wake_next(&mut state, key, now);
         }
+    }
+
+    /// Gives a place back that [`Targets::ask`] took, because the run has changed meanwhile. Its namespace has had its turn: a run that
+    /// changes all the time must not stop the others.
+    pub fn changed(&self, uid: &str, now: Timestamp) {
+        let mut state = self.lock();
+        if let Some(key) = state.keys.get(uid).copied()
+            && let Some(line) = state.by_key.get_mut(&key)
+            && let Some(entry) = line.runs.get(uid)
+        {
+            line.turns.insert(entry.member.namespace.clone(), now);
+        }
+        drop(state);
+        self.give_back(uid, now);
     }
 
     /// Gives a place back that [`Targets::ask`] took, because a read failed. Wakes nobody: the first in line is most often the

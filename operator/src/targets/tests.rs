@@ -46,8 +46,8 @@ fn finished(name: &str, second: i64, ended: i64) -> BenchmarkRun {
     run(name, second, status)
 }
 
-fn key() -> TargetKey {
-    TargetKey::of_run(&fresh("bench/a", 0), &Settings::default()).unwrap()
+fn key() -> Target {
+    Target::of_run(&fresh("bench/a", 0), &Settings::default()).unwrap()
 }
 
 /// What a live turn of a run is answered.

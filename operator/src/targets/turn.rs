@@ -9,7 +9,11 @@ use crate::{
     context::Context,
     error::Error,
     observe::{reader::Reader, target::pods},
-    plan::{Observed, Unread, current_attempt, exclusive::TargetKey, would_begin},
+    plan::{
+        Observed, Unread, Wanted, current_attempt,
+        exclusive::{Target, TargetKey},
+        would_begin,
+    },
 };
 
 /// What the turn does next.
@@ -37,22 +41,23 @@ pub async fn ask(
     }
     let (targets, settings) = (&context.targets, &context.settings);
     let uid = run.uid().unwrap_or_default();
-    let key = match &observed.input {
-        Some(Ok(input)) => TargetKey::of_input(&run.spec, &input.run, settings),
-        _ => TargetKey::of_run(run, settings),
+    let target = match &observed.input {
+        Some(Ok(input)) => Target::of_input(&run.spec, &input.run, settings),
+        _ => Target::of_run(run, settings),
     };
     let begins = would_begin(run, observed);
     if !begins {
         targets.give_back(&uid, now);
     }
-    targets.note_live(run, key, now);
+    targets.note_live(run, target, now);
     observed.last_in_line = targets.last_in_line(&uid);
-    if waits_for_queue(run) {
-        let is_wanted = targets.is_wanted(&uid, now) || context.namespaces.is_wanted(run, &context.policy);
-        let namespace = run.namespace().unwrap_or_default();
-        observed.queue_limit = is_wanted.then(|| context.policy.limits(&namespace).queue_seconds());
-    }
-    let Some(key) = key.filter(|_| begins) else { return Ok(Next::Plan) };
+    let is_wanted =
+        waits_for_queue(run) && (targets.is_wanted(&uid, now) || context.namespaces.is_wanted(run, &context.policy));
+    observed.wanted = context.wanted.since(&uid, is_wanted, now).map(|since| {
+        let limits = context.policy.limits(&run.namespace().unwrap_or_default());
+        Wanted { since, limit: limits.queue_seconds() }
+    });
+    let Some(Target { key, .. }) = target.filter(|_| begins) else { return Ok(Next::Plan) };
     match targets.ask(&uid, now) {
         Answer::NotYet => return Ok(Next::Later),
         Answer::Wait(wait) => observed.wait = Some(wait),
@@ -128,16 +133,16 @@ pub fn settle(context: &Context, run: &BenchmarkRun, applied: &Result<Option<Ben
     let (targets, uid) = (&context.targets, run.uid().unwrap_or_default());
     match applied {
         Ok(Some(after)) => {
-            let key = TargetKey::of_run(after, &context.settings);
+            let target = Target::of_run(after, &context.settings);
             targets.written(&uid, true, now);
             if after.status.as_ref().and_then(current_attempt).is_none() {
                 // It waits for something else, such as its namespace.
                 targets.give_back(&uid, now);
             }
-            targets.note_live(after, key, now);
+            targets.note_live(after, target, now);
         }
         Ok(None) => {}
-        Err(Error::Outdated) => targets.give_back(&uid, now),
+        Err(Error::Outdated) => targets.changed(&uid, now),
         Err(Error::Api(kube::Error::Api(status))) if (400..500).contains(&status.code) => {
             targets.give_back(&uid, now);
             targets.written(&uid, false, now);

@@ -61,6 +61,10 @@ fn an_end_without_an_envelope_tells_what_is_known() {
     let want = Want { says: "panicked at src/x.rs", ..failed(Reason::LauncherFailed) };
     check(&run, &ended(end(101, "Error", &log)), 600, &want);
     check(&run, &ended(end(10, "Error", "no such file")), 600, &failed(Reason::ConfigInvalid));
+    let says = "the launcher was ended by signal 9 (SIGKILL), and left no result; its last output is \"stage 1 of 1\"";
+    check(&run, &ended(end(137, "Error", "stage 1 of 1")), 600, &Want { says, ..failed(Reason::LauncherFailed) });
+    let says = "the launcher ended with exit code 1 (Error), and left no result; it wrote nothing";
+    check(&run, &ended(end(1, "Error", "")), 600, &Want { says, ..failed(Reason::LauncherFailed) });
     let mut lost = end(-1, "", "");
     lost.disrupted = Some("DeletionByTaintManager: node is gone".into());
     check(&run, &ended(lost), 600, &Want { says: "DeletionByTaintManager", ..failed(Reason::Disrupted) });
@@ -477,13 +481,13 @@ fn verified(spec: &str, of_attempts: impl Fn(&mut Vec<Attempt>), folder: Option<
 fn the_status_says_who_measured() {
     let (condition, message, ready) = verified(SIMULATOR, |_| {}, None);
     assert_eq!(condition, "True OwnLauncher");
-    assert_eq!(message, "image registry.example/image@sha256:00 measured, the operator's own");
+    assert_eq!(message, "measured by the operator's image registry.example/image@sha256:00");
     assert_eq!(ready, "the figures are valid");
 
     let (condition, message, ready) =
         verified("{target: {simulator: {}}, launcher: {image: registry.example/image}}", |_| {}, None);
     assert_eq!(condition, "False CustomImage");
-    assert_eq!(message, "image registry.example/image@sha256:00 measured, which is not the operator's");
+    assert_eq!(message, "measured by the custom image registry.example/image@sha256:00");
     assert_eq!(ready, format!("the figures are valid; {message}"));
 
     let collects = "{target: {url: 'http://h'}, execution: {collect: {folder: old-a1}}}";

@@ -42,7 +42,12 @@ fn a_cause_that_no_pod_names_is_not_waited_for_without_end() {
     let run = in_phase(NO_RETRY, Phase::Running);
     let want = Want { says: "its pod does not say what", ..failed(Reason::Disrupted) };
     check(&run, &stopped(cancelled()), 901, &want);
-    check(&run, &stopped(killed(137, "Error")), 901, &Want { says: "137", ..failed(Reason::LauncherFailed) });
+    check(
+        &run,
+        &stopped(killed(137, "Error")),
+        901,
+        &Want { says: "signal 9 (SIGKILL)", ..failed(Reason::LauncherFailed) },
+    );
     // A node whose clock is ahead.
     let mut late = stopped(cancelled());
     (late.pod.ended_at, late.job.failed) = (Some(at(1_000_000)), Some("DeadlineExceeded".into()));

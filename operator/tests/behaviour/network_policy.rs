@@ -13,7 +13,7 @@ use k8s_openapi::api::{
 };
 use operator::plan::{
     LauncherInput, Turn,
-    network_policy::{Reach, build, is_governed, reach},
+    network_policy::{Governed, Reach, build, note_governed, reach},
     plan,
 };
 
@@ -114,7 +114,6 @@ fn a_namespace_governs_a_pod_if_a_policy_of_others_selects_it_for_egress() {
     };
     for (labels, spec, governs) in [
         ("{}", "{podSelector: {}, policyTypes: [Ingress, Egress]}", true),
-        ("{}", "{podSelector: {}, egress: [{}]}", true),
         ("{}", "{podSelector: {}, policyTypes: [Ingress], ingress: []}", false),
         ("{}", "{podSelector: {matchLabels: {team: search}}, policyTypes: [Egress]}", true),
         ("{}", "{podSelector: {matchLabels: {team: shop}}, policyTypes: [Egress]}", false),
@@ -128,8 +127,20 @@ fn a_namespace_governs_a_pod_if_a_policy_of_others_selects_it_for_egress() {
         // Of another run of the operator.
         ("{app.kubernetes.io/managed-by: benchwright-operator}", "{podSelector: {}, policyTypes: [Egress]}", false),
     ] {
-        assert_eq!(is_governed(&run, 1, &[policy(labels, spec)]), governs, "{labels} {spec}");
+        let mut found = Governed::default();
+        note_governed(&run, 1, &[policy(labels, spec)], &settings(), &mut found);
+        assert_eq!(found, Governed { egress: governs, server_ingress: false }, "{labels} {spec}");
     }
+}
+
+#[test]
+fn a_policy_of_ingress_governs_the_server_of_a_run() {
+    let of_server = run("{target: {server: {engine: Simulator}}}");
+    let deny: NetworkPolicy =
+        serde_saphyr::from_str("{metadata: {name: p}, spec: {podSelector: {}, policyTypes: [Ingress]}}").unwrap();
+    let mut found = Governed::default();
+    note_governed(&of_server, 1, &[deny], &settings(), &mut found);
+    assert_eq!(found, Governed { egress: false, server_ingress: true });
 }
 
 /// The API server refuses an exception that is as large as its network.

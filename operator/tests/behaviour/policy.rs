@@ -51,6 +51,64 @@ fn a_policy_without_limits_allows_all_but_the_priority_of_the_cluster_itself() {
     }
 }
 
+#[test]
+fn what_a_pod_asks_of_its_node_its_claim_and_its_queue_are_limited() {
+    let policy = "
+limits:
+  tolerations: [nvidia.com/gpu]
+  runtimeClasses: []
+  schedulers: [batch]
+  storageClasses: ['fast*']
+  maxClaimSize: 10Gi
+  retention: false
+  queues: [load, night]
+  maxStartSeconds: 600
+";
+    let refused = "
+target: {simulator: {}}
+launcher: {scheduling: {runtimeClassName: kata, schedulerName: mine, tolerations: [{key: nvidia.com/gpu}, {key: a}, {operator: Exists}]}}
+storage: {pvc: {storageClassName: slow, size: 11Gi, retention: {keepRuns: 1}}}
+queueName: other
+";
+    let expected = [
+        "spec.launcher.scheduling.runtimeClassName: is \"kata\"; limits.runtimeClasses allows none; take it out",
+        "spec.launcher.scheduling.schedulerName: is \"mine\"; limits.schedulers allows only \"batch\"",
+        "spec.launcher.scheduling.tolerations[1].key: is \"a\"; limits.tolerations allows only \"nvidia.com/gpu\"",
+        "spec.launcher.scheduling.tolerations[2].key: is absent; which tolerates every taint",
+        "spec.queueName: is \"other\"; limits.queues allows only \"load\", \"night\"",
+        "spec.storage.pvc.storageClassName: is \"slow\"; limits.storageClasses",
+        "spec.storage.pvc.size: is \"11Gi\"; at most 10Gi is allowed (limits.maxClaimSize)",
+        "spec.storage.pvc.retention: is set; it deletes folders of other runs",
+        "spec.execution.deadlines.startSeconds: is 1800; a run may take 600 seconds to start (limits.maxStartSeconds)",
+    ];
+    assert_refused(policy, refused, &expected);
+    let absent = ["spec.queueName: is absent; limits.queues requires one of \"load\", \"night\"; set it"];
+    assert_refused("limits: {queues: [load, night]}", SIMULATOR, &absent);
+    let server = "{target: {server: {engine: Simulator, scheduling: {tolerations: [{key: a}]}}}}";
+    let expected = ["spec.target.server.scheduling.tolerations[0].key: is \"a\"; limits.tolerations allows none"];
+    assert_refused("limits: {tolerations: []}", server, &expected);
+}
+
+#[test]
+fn a_preset_is_replaced_by_what_administrators_set() {
+    let spec = "{target: {simulator: {}}, launcher: {annotations: {a: b}, scheduling: {priorityClassName: high}}}";
+    assert_refused("preset: trusted", spec, &[]);
+    let all = [
+        "spec.launcher.scheduling.priorityClassName: is \"high\"; limits.priorityClasses allows none",
+        "spec.launcher.annotations: is \"a\"; limits.annotations allows none",
+    ];
+    assert_refused("preset: shared", spec, &all);
+    assert_refused("preset: shared\nlimits: {annotations: ['*']}", spec, &all[..1]);
+    let of_namespace = "preset: shared\nnamespaces: [{names: [bench], limits: {priorityClasses: [high]}}]";
+    assert_refused(of_namespace, spec, &all[1..]);
+    assert_refused(
+        "preset: shared",
+        "{target: {simulator: {}}, execution: {deadlines: {runSeconds: 14341}}}",
+        &["spec.execution"],
+    );
+    assert!(Policy::parse("preset: open").is_err_and(|it| it.contains("preset")));
+}
+
 /// Findings 15 and 16: no caps on hosts, registries, rate, claims, labels and priority.
 #[test]
 fn everything_that_is_not_allowed_is_named_at_once() {

@@ -2,7 +2,7 @@
 
 use crds::{BenchmarkRun, Outcome, Reason, status::ConditionStatus, status::Phase};
 use k8s_openapi::api::batch::v1::Job;
-use operator::plan::{Child, JobState, Observed, Plan, PodState, QueueState, Stop, Unread, What};
+use operator::plan::{Child, JobState, Observed, Plan, PodState, QueueState, Stop, Unread, Wanted, What};
 
 use crate::behaviour::fixture::*;
 
@@ -146,13 +146,15 @@ fn an_attempt_that_its_queue_stops_is_lost_and_counts_towards_no_limit() {
 }
 
 #[test]
-fn an_attempt_that_others_wait_for_leaves_its_queue_after_a_time() {
-    let run = in_queue(Phase::Suspended);
-    let mut wanted = waiting();
-    wanted.queue_limit = Some(1_800);
-    check(&run, &wanted, 1_799, &queued());
+fn an_attempt_that_others_wait_for_leaves_its_queue_after_a_time_that_doubles() {
+    let mut run = in_queue(Phase::Suspended);
+    let wanted = |since: i64| Observed { wanted: Some(Wanted { since: at(since), limit: 1_800 }), ..waiting() };
+    // The time alone does not count.
+    for (since, seconds) in [(0, 1_799), (10_000, 11_799)] {
+        check(&run, &wanted(since), seconds, &queued());
+    }
     let lost = Want { reason: Some(Reason::Suspended), says: "within 1800 seconds", again: true, ..Want::default() };
-    let given_up = after(&run, &check(&run, &wanted, 1_800, &lost));
+    let given_up = after(&run, &check(&run, &wanted(10_000), 11_800, &lost));
     let again = Want {
         phase: Some(Phase::Preparing),
         reason: Some(Reason::Retrying),
@@ -160,14 +162,33 @@ fn an_attempt_that_others_wait_for_leaves_its_queue_after_a_time() {
         attempt_ended: Some(Reason::Suspended),
         ..Want::default()
     };
-    check(&given_up, &wanted, 1_801, &again);
+    check(&given_up, &wanted(10_000), 11_801, &again);
+    let attempts = &mut run.status.as_mut().unwrap().attempts;
+    let mut suspended = attempts[0].clone();
+    (suspended.end_time, suspended.reason) = (Some(at(0)), Reason::Suspended.into());
+    attempts.insert(0, suspended);
+    check(&run, &wanted(0), 3_599, &queued());
+    check(&run, &wanted(0), 3_600, &Want { reason: Some(Reason::Suspended), again: true, ..Want::default() });
+}
 
-    // A queue that does not exist is not waited for as long, and while nobody waits it may be created later.
-    let mut missing = Observed { queue: Some(QueueState::default()), ..wanted };
-    let lost = Want { reason: Some(Reason::Suspended), says: "within 60 seconds", again: true, ..Want::default() };
-    check(&run, &missing, 60, &lost);
-    missing.queue_limit = None;
-    check(&run, &missing, 1_000_000, &Want { reason: Some(Reason::QueueNotFound), ..Want::default() });
+#[test]
+fn a_run_whose_queue_does_not_exist_ends_when_others_wait() {
+    let run = in_queue(Phase::Suspended);
+    let missing = Observed { queue: Some(QueueState::default()), ..waiting() };
+    check(&run, &missing, 1_000_000, &Want { reason: Some(Reason::QueueNotFound), ..queued() });
+    let wanted = Observed { wanted: Some(Wanted { since: at(100), limit: 1_800 }), ..missing };
+    check(&run, &wanted, 159, &Want { reason: Some(Reason::QueueNotFound), ..queued() });
+    let ended = Want {
+        phase: Some(Phase::Failed),
+        outcome: Some(Outcome::Error),
+        reason: Some(Reason::QueueNotFound),
+        says: "create the queue, and create the run again",
+        attempt_ended: Some(Reason::QueueNotFound),
+        stops: Some(Stop::Job("chat-2db482-a1".into())),
+        again: true,
+        ..Want::default()
+    };
+    check(&run, &wanted, 160, &ended);
 }
 
 #[test]

@@ -315,7 +315,12 @@ fn every_phase_with_every_event_has_its_outcome() {
         }
     }
     assert_eq!(table.lines().count(), Phase::ALL.len() * EVENTS.len());
-    println!("{} pairs of phase and event", table.lines().count());
+    let pairs = table.lines().count();
+    println!(
+        "figure 1: {} phases x {} events: {pairs} of {pairs} pairs have their outcome in a table",
+        Phase::ALL.len(),
+        EVENTS.len()
+    );
     insta::assert_snapshot!(table);
 }
 

@@ -245,7 +245,11 @@ fn the_end_of_each_failed_run_is_exactly_one_warning_with_its_own_text() {
     let texts: BTreeSet<_> = ends.iter().map(|(_, text)| text).collect();
     let pairs: BTreeSet<_> = ends.iter().map(|(reason, text)| (reason.name(), text)).collect();
     assert_eq!(texts.len(), pairs.len(), "{ends:#?}");
-    println!("{} reasons of a failure in {} runs: the end of each is one Warning", failing.len(), ends.len());
+    println!(
+        "figure 26: the end of a run that fails is exactly one Warning, for each of {} reasons in {} runs",
+        failing.len(),
+        ends.len()
+    );
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl Server {
             }
             "own-a1" => response(200, &json!({"metadata": {"name": last, "namespace": "bench", "uid": "uid-own-a1"}})),
             "shared-server" => {
-                let labels = json!({"benchwright.dev/server": "shared-server"});
+                let labels = json!({"benchwright.dev/server": "shared-server", "app.kubernetes.io/managed-by": "benchwright-operator"});
                 response(200, &json!({"metadata": {"name": last, "namespace": "bench", "uid": "s", "labels": labels}}))
             }
             _ => failure(404),
@@ -96,7 +96,7 @@ fn lines(text: &str) -> Answer {
     http::Response::new(Full::new(Bytes::from(text.to_owned())).boxed_unsync())
 }
 
-const ALL: [&str; 3] = ["own-a1", "own-pods", "own-server"];
+const OWN: [&str; 3] = ["own-a1", "own-pods", "own-server"];
 
 async fn assert_deleted(server: Server, expected: &[&str]) {
     let server = Arc::new(server);
@@ -110,18 +110,20 @@ async fn assert_deleted(server: Server, expected: &[&str]) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_server_of_a_run_that_is_gone_is_ended_and_one_that_runs_share_is_not() {
-    assert_deleted(Server::default(), &ALL).await;
+async fn the_server_of_a_run_that_is_gone_is_ended_and_one_that_another_run_uses_is_not() {
+    // The list still has the run that shares it.
+    assert_deleted(Server::default(), &OWN).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_server_of_a_run_that_went_while_there_was_no_watch_is_ended() {
-    assert_deleted(Server { expires: true, ..Server::default() }, &ALL).await;
+async fn the_servers_of_runs_that_went_while_there_was_no_watch_are_ended_and_a_shared_one_with_its_last_run() {
+    let all = [&OWN[..], &["shared-server"]].concat();
+    assert_deleted(Server { expires: true, ..Server::default() }, &all).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_could_not_be_ended_is_ended_later() {
-    assert_deleted(Server { failures: AtomicUsize::new(4), ..Server::default() }, &ALL).await;
+    assert_deleted(Server { failures: AtomicUsize::new(4), ..Server::default() }, &OWN).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -19,7 +19,7 @@ const FEWEST_MORE: f64 = 10.0;
 /// around n has the standard deviation sqrt(2 n). More than three of them are no chance.
 const DEVIATIONS: f64 = 3.0;
 
-/// What an open load tells of the queue at the server.
+/// State of the server's queue under an open load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Queue {
     /// It did not grow.

@@ -565,7 +565,7 @@ fn a_stage_that_is_too_short_for_its_latency_does_not_say_that_the_server_kept_u
     assert_eq!(short.stages[0].is_overloaded(), None);
     let told = short.judgement.remarks.join("\n");
     assert!(told.contains("too short to tell whether the server kept up: 12"), "{told}");
-    assert!(told.contains(" of its 1500 requests were under way"), "{told}");
+    assert!(told.contains(" of 1500 requests were in flight"), "{told}");
     let long = analysis(100);
     assert_eq!(long.stages[0].is_overloaded(), Some(true));
     let told = long.judgement.remarks.join("\n");

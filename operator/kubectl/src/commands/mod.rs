@@ -46,7 +46,7 @@ pub(crate) struct FollowArgs {
 /// Which results count.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct TrustArgs {
-    /// Let a run pass whose figures the operator does not vouch for: of an image of its own, of a results folder, or restored
+    /// Accept unverified figures: measured by a custom image, read from a results folder, or restored
     #[arg(long)]
     allow_unverified: bool,
 }
@@ -74,14 +74,15 @@ impl FollowArgs {
     }
 }
 
-/// Why the operator does not vouch for the figures of a run that passed; `None`: it does. A run of a release without the condition has its
-/// reason alone.
+/// Why the figures of a run are unverified; `None` if the operator's own image measured them. The run of a release without the condition
+/// has its reason alone.
 fn unverified(run: &BenchmarkRun) -> Option<String> {
     let status = run.status.as_ref()?;
     match status.conditions.iter().find(|it| it.kind == "Verified") {
         Some(it) if it.status == ConditionStatus::True => None,
         Some(it) => Some(format!("{}: {}", it.reason, it.message)),
-        None => (status.reason == Reason::Restored).then(|| Reason::Restored.to_string()),
+        None if status.reason == Reason::Restored => Some(Reason::Restored.to_string()),
+        None => run.spec.launcher.image.as_ref().map(|it| format!("the run names the image {it}")),
     }
 }
 
@@ -93,7 +94,7 @@ pub(crate) fn code(run: &BenchmarkRun, trust: TrustArgs, junit: Option<&Path>) -
     if let Some(why) = unverified(run).filter(|_| code == 0 && !trust.allow_unverified) {
         code = failure::ERROR;
         console::say(format_args!(
-            "kubectl benchwright: {} passed, and the operator does not vouch for it ({}); --allow-unverified lets it pass",
+            "kubectl benchwright: {} passed, but its figures are unverified ({}); use --allow-unverified to accept them",
             run.name_any(),
             one_line(&why)
         ));

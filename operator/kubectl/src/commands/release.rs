@@ -1,9 +1,12 @@
-//! `release`: ends the runs that have a target, so that the next one begins.
+//! `release`: cancels the runs that hold a target, so that the next run can start.
+
+use std::net::IpAddr;
 
 use clap::Args;
 use crds::{
-    BenchmarkRun, Reason,
+    BenchmarkRun,
     benchmark_run::{Cancel, GROUP},
+    status::Phase,
     wording::one_line,
 };
 use http::Uri;
@@ -44,15 +47,19 @@ pub(crate) async fn run(args: &ReleaseArgs, connection: &Connection) -> Result<u
             args.target
         ))
     })?;
-    let all = list(connection).await?;
+    let mut all = list(connection).await?;
+    if !server.is_inside() {
+        // Each namespace has a target of its own there.
+        all.retain(|it| it.namespace().as_deref() == Some(&connection.namespace));
+    }
     let of_target = |it: &&BenchmarkRun| {
         let endpoint = it.status.as_ref().and_then(|it| it.resolved.as_ref()).map(|it| it.endpoint.as_str());
         !it.is_finished() && endpoint.and_then(Server::of).is_some_and(|it| it.is(&server))
     };
-    let (waiting, holding): (Vec<_>, Vec<_>) = all.iter().filter(of_target).partition(|it| waits(it));
+    let (holding, waiting): (Vec<_>, Vec<_>) = all.iter().filter(of_target).partition(|it| holds(it));
     if holding.is_empty() {
         return Err(Failure::error(format!(
-            "no run has {}, and {} wait for it; `kubectl get benchmarkruns -A -o wide` shows targets",
+            "no run holds {} ({} waiting); run `kubectl get benchmarkruns -A -o wide` to list targets",
             args.target,
             waiting.len()
         )));
@@ -70,9 +77,11 @@ pub(crate) async fn run(args: &ReleaseArgs, connection: &Connection) -> Result<u
     Ok(0)
 }
 
-/// Whether a run only waits for its target.
-fn waits(run: &BenchmarkRun) -> bool {
-    run.status.as_ref().is_none_or(|it| it.reason == Reason::TargetBusy)
+/// Whether a run has its target: it has an attempt, or another attempt follows.
+fn holds(run: &BenchmarkRun) -> bool {
+    let Some(status) = &run.status else { return false };
+    let is_open = status.attempts.last().is_some_and(|it| it.end_time.is_none());
+    is_open || (!status.attempts.is_empty() && status.phase == Some(Phase::Preparing))
 }
 
 async fn cancel(connection: &Connection, run: &BenchmarkRun, graceful: bool) -> Result<(), Failure> {
@@ -85,7 +94,7 @@ async fn cancel(connection: &Connection, run: &BenchmarkRun, graceful: bool) -> 
     match runs.patch(&name, &params, &Patch::Merge(&patch)).await {
         Ok(_) => Ok(()),
         Err(error) => Err(Failure::error(format!(
-            "{}; if the run takes no change, delete it: kubectl delete benchmarkrun {name} -n {namespace}",
+            "{}; if the run cannot be changed, delete it: kubectl delete benchmarkrun {name} -n {namespace}",
             failure::refused(&error, CANCEL_RUN, &name, &namespace)
         ))),
     }
@@ -98,7 +107,7 @@ async fn list(connection: &Connection) -> Result<Vec<BenchmarkRun>, Failure> {
         Err(error) if failure::code_of(&error) == Some(403) => {
             let namespace = &connection.namespace;
             console::say(format_args!(
-                "kubectl benchwright: only the runs of namespace {namespace} are looked at, because you may not list all"
+                "kubectl benchwright: searches only namespace {namespace}, because you may not list runs in all namespaces"
             ));
             let own = Api::namespaced(connection.client.clone(), namespace);
             pages(&own).await.map_err(|it| failure::refused(&it, LIST_RUNS, "", namespace))
@@ -142,6 +151,16 @@ impl Server {
         let host = uri.host()?.trim_end_matches('.').to_ascii_lowercase();
         let standard = if uri.scheme_str() == Some("https") { 443 } else { 80 };
         Some(Server { host, port: uri.port_u16().unwrap_or(standard) })
+    }
+
+    /// Whether the server may be one of the cluster, as the operator decides it: a Service, or a private address.
+    fn is_inside(&self) -> bool {
+        let address: Option<IpAddr> = self.host.trim_matches(['[', ']']).parse().ok();
+        match address {
+            Some(IpAddr::V4(it)) => it.is_private() || it.is_loopback() || it.is_link_local() || it.octets()[0] == 100,
+            Some(IpAddr::V6(it)) => it.is_unique_local() || it.is_loopback() || it.is_unicast_link_local(),
+            None => self.host.split('.').count() < 3 || self.host.contains(".svc"),
+        }
     }
 
     /// Whether both are the same server: also `gateway.llm-d` and `gateway.llm-d.svc.cluster.local`.

@@ -144,7 +144,12 @@ fn judge_policy(policies: &[String], bindings: &[ValidatingAdmissionPolicyBindin
         );
     }
     let shown = names.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
-    Finding::ok(POLICY, format!("{shown}: a run may name only what its creator may read"))
+    Finding::ok(
+        POLICY,
+        format!(
+            "{shown}: only users who may create pods can name Secrets, ConfigMaps, claims, service accounts or images"
+        ),
+    )
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ async fn a_healthy_cluster_has_a_line_for_each_check() {
              ok       definition        BenchmarkRun and BenchmarkSchedule v1alpha1, with the fields of this release\n\
              ok       operator          benchwright-operator {version} in namespace system, 1 of 1 replicas ready\n\
              ok       launcher image    registry.example/benchwright:0.1.0\n\
-             ok       admission policy  benchwright-operator-secret-access, benchwright-operator-schedule-secret-access: a run may name only what its creator may read\n\
+             ok       admission policy  benchwright-operator-secret-access, benchwright-operator-schedule-secret-access: only users who may create pods can name Secrets, ConfigMaps, claims, service accounts or images\n\
              ok       storage           claim workload-pvc will be made with the default StorageClass standard\n\
              ok       rights            wait and gate in namespace bench\n\
              ok       rights            run and rerun in namespace bench\n\

@@ -259,7 +259,7 @@ async fn logs_are_those_of_the_newest_attempt() {
 /// The condition that says who measured.
 fn verified(status: &str, reason: &str) -> Value {
     json!({
-        "type": "Verified", "status": status, "reason": reason, "message": "image other/launcher@sha256:00 measured",
+        "type": "Verified", "status": status, "reason": reason, "message": "measured by the custom image other/launcher",
         "lastTransitionTime": "2026-01-01T00:05:00Z", "observedGeneration": 1,
     })
 }
@@ -275,7 +275,7 @@ async fn a_run_that_the_operator_does_not_vouch_for_passes_only_if_it_is_allowed
     let mut missed = ended("SLOViolated", "SLOViolated");
     missed["conditions"].as_array_mut().unwrap().push(verified("False", "CustomImage"));
     for (status, code, said) in [
-        (of_image, 3, Some("CustomImage: image other/launcher@sha256:00 measured")),
+        (of_image, 3, Some("CustomImage: measured by the custom image other/launcher")),
         // An earlier release wrote no such condition.
         (ended("Passed", "Restored"), 3, Some("Restored")),
         (own, 0, None),
@@ -285,7 +285,7 @@ async fn a_run_that_the_operator_does_not_vouch_for_passes_only_if_it_is_allowed
         for command in ["gate", "wait"] {
             let done = plugin.run(&[command, "chat"]).await;
             assert_eq!(done.code, Some(code), "{command}: {done:?}");
-            let told = done.stderr.contains("--allow-unverified lets it pass");
+            let told = done.stderr.contains("use --allow-unverified to accept them");
             assert!(told == said.is_some() && said.is_none_or(|it| done.stderr.contains(it)), "{done:?}");
             let allowed = plugin.run(&[command, "chat", "--allow-unverified"]).await;
             assert_eq!(allowed.code, Some(if code == 1 { 1 } else { 0 }), "{command}: {allowed:?}");
@@ -304,7 +304,11 @@ async fn an_administrator_ends_the_run_that_has_a_target() {
     };
     let target = "http://gateway.llm-d.svc.cluster.local:80";
     server.store(created("holds"), on("http://gateway.llm-d", "Running", "Measuring"));
-    server.store(created("waits"), on(target, "Pending", "TargetBusy"));
+    let mut waits = on(target, "Pending", "TargetBusy");
+    waits["attempts"] = json!([]);
+    server.store(created("waits"), waits.clone());
+    waits["reason"] = json!("NamespaceBusy");
+    server.store(created("waits-for-its-namespace"), waits);
     server.store(created("elsewhere"), on("http://other.llm-d", "Running", "Measuring"));
     server.store(created("done"), ended("Passed", "RunSucceeded"));
     let tried = plugin.run(&["release", target, "--dry-run"]).await;
@@ -312,12 +316,12 @@ async fn an_administrator_ends_the_run_that_has_a_target() {
     assert!(!server.has_requested("PATCH"));
     let done = plugin.run(&["release", target]).await;
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "bench/holds cancelled\n"), "{done:?}");
-    assert!(done.stderr.contains("waiting for http://gateway.llm-d.svc.cluster.local:80: 1"), "{done:?}");
+    assert!(done.stderr.contains("waiting for http://gateway.llm-d.svc.cluster.local:80: 2"), "{done:?}");
     assert_eq!(server.requests("PATCH").len(), 1);
 
     server.delete("holds");
     let none = plugin.run(&["release", target]).await;
-    assert!(none.code == Some(3) && none.stderr.contains("no run has"), "{none:?}");
+    assert!(none.code == Some(3) && none.stderr.contains("no run holds"), "{none:?}");
     let wrong = plugin.run(&["release", "the gateway"]).await;
     assert!(wrong.code == Some(3) && wrong.stderr.contains("write the URL of a server"), "{wrong:?}");
 
@@ -325,5 +329,5 @@ async fn an_administrator_ends_the_run_that_has_a_target() {
     server.store(created("holds"), on(target, "Starting", "Unschedulable"));
     server.deny("list", "v1alpha1/benchmarkruns");
     let own = plugin.run(&["release", target]).await;
-    assert!(own.code == Some(0) && own.stderr.contains("only the runs of namespace bench"), "{own:?}");
+    assert!(own.code == Some(0) && own.stderr.contains("searches only namespace bench"), "{own:?}");
 }

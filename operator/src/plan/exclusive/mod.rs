@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, time::Duration};
 use crds::{Reason, status::Phase};
 use k8s_openapi::api::batch::v1::Job;
 
-pub use key::TargetKey;
+pub use key::{Target, TargetKey};
 
 use self::line::Busy;
 use super::{LauncherInput, Plan, decision::Decision, meta, status::NextStatus};

@@ -8,7 +8,7 @@ use crate::plan::{Ended, status::truncate};
 /// The longest part of the last words that a message repeats, in bytes. What comes last says most.
 const MAX_WORDS: usize = 700;
 /// A process that a signal ended has this exit code and its number.
-const SIGNALS: i32 = 128;
+pub(in crate::plan) const SIGNALS: i32 = 128;
 /// The kubelet's reason for a container that exceeded its memory limit.
 const OOM: &str = "OOMKilled";
 
@@ -28,7 +28,7 @@ pub(super) fn describe(pod: &ServerPod, ended: &Ended) -> String {
     format!("the server in pod {} {how}{disrupted}{words}", pod.name())
 }
 
-fn signal(number: i32) -> String {
+pub(in crate::plan) fn signal(number: i32) -> String {
     match number {
         4 => "signal 4 (SIGILL)".into(),
         6 => "signal 6 (SIGABRT)".into(),

@@ -1,7 +1,7 @@
 //! The model server of a run, decided apart from its attempts: how far it is, how it failed, and when it has to go. Pure.
 
 mod charts;
-mod failure;
+pub(in crate::plan) mod failure;
 pub mod objects;
 pub mod retention;
 mod standing;

@@ -1,5 +1,7 @@
 //! The Deployment and the Services of a server. The pods have no API token, and no more privileges than the engine needs.
 
+use std::collections::BTreeMap;
+
 use crds::{
     BenchmarkRun, EffectiveSpec, Settings,
     benchmark_run::{Server, ServerEngine},
@@ -14,6 +16,9 @@ use k8s_openapi::{
             PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec, PodTemplateSpec, Probe,
             ResourceRequirements, SeccompProfile, SecretKeySelector, SecurityContext, Service, ServicePort,
             ServiceSpec, Volume, VolumeMount,
+        },
+        networking::v1::{
+            NetworkPolicy, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
         },
     },
     apimachinery::pkg::{
@@ -61,13 +66,15 @@ pub fn services(effective: &EffectiveSpec) -> usize {
 }
 
 /// All objects of a server, in the order of their creation. Empty where the description cannot be used, which the input of the launcher
-/// says before. `sleep_mode`: whether the run measures the sleep of the server.
+/// says before. `sleep_mode`: whether the run measures the sleep of the server. `is_governed`: a policy of the namespace restricts the
+/// ingress of its pods.
 pub fn build(
     run: &BenchmarkRun,
     names: &ServerNames,
     effective: &EffectiveSpec,
     settings: &Settings,
     sleep_mode: bool,
+    is_governed: bool,
 ) -> Vec<Child> {
     let Some(server) = &run.spec.target.server else { return Vec::new() };
     let Ok(managed) = resolve_server(server, Place::Cluster) else { return Vec::new() };
@@ -80,9 +87,39 @@ pub fn build(
     if services(effective) > 1 {
         all.push(Child::Service(Box::new(service(run, names, &names.pods, &ports, true))));
     }
+    if log_port(server).is_some() && settings.network_policy.is_some() {
+        all.push(Child::NetworkPolicy(Box::new(policy(run, names, port, is_governed))));
+    }
     let started = Started { run, server, managed: &managed, port, effective, settings, sleep_mode };
     all.push(Child::Deployment(Box::new(started.deployment(names))));
     all
+}
+
+/// Who may reach the pods of a server: everybody the API; launchers, and the pods of the server itself, also the log and all else.
+/// `is_governed`: a policy of the namespace restricts the ingress of these pods, and this one must not open the API to everybody.
+fn policy(run: &BenchmarkRun, names: &ServerNames, port: u16, is_governed: bool) -> NetworkPolicy {
+    let selector =
+        |labels: BTreeMap<String, String>| LabelSelector { match_labels: Some(labels), ..LabelSelector::default() };
+    let peer = |labels: BTreeMap<String, String>| NetworkPolicyPeer {
+        pod_selector: Some(selector(labels)),
+        ..NetworkPolicyPeer::default()
+    };
+    let own = meta::server_selector(run, names);
+    let api = NetworkPolicyPort { port: Some(IntOrString::Int(port.into())), ..NetworkPolicyPort::default() };
+    let everybody = NetworkPolicyIngressRule { ports: Some(vec![api]), from: None };
+    let inside = NetworkPolicyIngressRule {
+        ports: None,
+        from: Some(vec![peer(meta::launcher_selector(run, names)), peer(own.clone())]),
+    };
+    NetworkPolicy {
+        metadata: meta::of_server(run, names, &names.server),
+        spec: Some(NetworkPolicySpec {
+            pod_selector: Some(selector(own)),
+            policy_types: Some(vec!["Ingress".into()]),
+            ingress: Some(if is_governed { vec![inside] } else { vec![everybody, inside] }),
+            egress: None,
+        }),
+    }
 }
 
 /// What the pods of a server are made of.

@@ -54,7 +54,7 @@ impl OtherUse {
 /// Whether a finished run may still have to remove its server.
 pub fn keeps_server(run: &BenchmarkRun) -> bool {
     let server = run.status.as_ref().and_then(|it| it.server.as_ref());
-    run.spec.cleanup.server.is_some() && server.is_some_and(|it| it.gone_time.is_none() && it.left_time.is_none())
+    server_cleanup(&run.spec).is_some() && server.is_some_and(|it| it.gone_time.is_none() && it.left_time.is_none())
 }
 
 /// Whether the time has come to remove the server of a finished run.

@@ -144,7 +144,14 @@ impl Decision<'_> {
                 }
                 let mut plan = self.server_starts(&view, Reason::ServerStarting, &message, SOON);
                 let sleep_mode = self.measures_sleep();
-                plan.create = objects::build(self.run, &names, &self.effective, self.turn.settings, sleep_mode);
+                plan.create = objects::build(
+                    self.run,
+                    &names,
+                    &self.effective,
+                    self.turn.settings,
+                    sleep_mode,
+                    self.observed.governed.server_ingress,
+                );
                 Some(plan)
             }
         }

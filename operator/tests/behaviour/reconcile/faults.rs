@@ -64,9 +64,10 @@ async fn play_with(
     Ok(created.saturating_sub(attempts))
 }
 
-/// Plays each story with each trouble at each request, and prints how many runs came to the end of the undisturbed run. The
+/// Plays each story with each trouble at each request, and prints how many runs came to the end of the undisturbed run, as a figure of
+/// docs/reliability.md. The
 /// first story alone is played unless `BENCHWRIGHT_ALL_STORIES` is set: all of them take minutes.
-async fn check_every_request(troubles: &[Trouble]) -> anyhow::Result<()> {
+async fn check_every_request(figure: u32, what: &str, troubles: &[Trouble]) -> anyhow::Result<()> {
     let stories = if std::env::var_os("BENCHWRIGHT_ALL_STORIES").is_some() { &STORIES[..] } else { &STORIES[..1] };
     for story in stories {
         let whole = whole(*story).await?;
@@ -79,7 +80,8 @@ async fn check_every_request(troubles: &[Trouble]) -> anyhow::Result<()> {
         let failed: Vec<_> = played.iter().filter_map(|it| it.as_ref().err().map(|it| format!("{it:#}"))).collect();
         let duplicates: usize = played.iter().flatten().sum();
         println!(
-            "{story:?}: {} of {count} runs converge ({} requests each), {duplicates} Jobs created twice",
+            "figure {figure}: {} of {count} runs come to the same end, {what} each of {} requests, reads included (story {story:?}); {duplicates} \
+             Jobs created twice",
             count - failed.len(),
             whole.1.len()
         );
@@ -90,16 +92,19 @@ async fn check_every_request(troubles: &[Trouble]) -> anyhow::Result<()> {
 
 #[tokio::test]
 async fn an_operator_that_is_killed_at_any_request_comes_to_the_same_end() -> anyhow::Result<()> {
-    check_every_request(&[Trouble::KilledBefore, Trouble::KilledAfter]).await
+    check_every_request(2, "killed before and after", &[Trouble::KilledBefore, Trouble::KilledAfter]).await
 }
 
 #[tokio::test]
 async fn a_request_that_is_refused_once_changes_no_end() -> anyhow::Result<()> {
-    check_every_request(&[403, 404, 409, 429, 500, 503].map(Trouble::Status)).await
+    let troubles = [403, 404, 409, 429, 500, 503].map(Trouble::Status);
+    check_every_request(3, "answered once by 403, 404, 409, 429, 500 and 503 at", &troubles).await
 }
 
 #[tokio::test]
 async fn a_network_that_fails_once_changes_no_end() -> anyhow::Result<()> {
     use Trouble::*;
-    check_every_request(&[Reset, AnswerLost, HalfAnswer, Silence, SlowAnswer]).await
+    let troubles = [Reset, AnswerLost, HalfAnswer, Silence, SlowAnswer];
+    let what = "with a reset, a lost answer, half an answer, silence and an answer in parts at";
+    check_every_request(3, what, &troubles).await
 }

@@ -193,7 +193,7 @@ async fn late_lost_repeated_and_expired_events_start_no_second_attempt_and_delet
             runs += 1;
         }
     }
-    println!("{runs} of {runs} runs end as with good watches; 0 attempts too many, 0 wrong deletions");
+    println!("figure 4: {runs} of {runs} runs end as with good watches; 0 second attempts, 0 wrong deletions");
 }
 
 #[tokio::test(start_paused = true)]

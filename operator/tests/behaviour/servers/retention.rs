@@ -54,10 +54,11 @@ fn a_kept_server_is_removed_after_its_time_and_the_status_says_when_it_was_gone(
 }
 
 #[test]
-fn the_time_may_be_set_when_the_run_has_finished_and_without_it_a_server_stays() {
+fn the_time_may_be_set_when_the_run_has_finished_and_without_it_a_server_stays_for_a_day() {
     let mut run = finished(KEEP);
-    let made = decide(&run, &with(exists(vec![ready("s-a")])), 1_000_000);
-    assert_eq!((made.stop_server, made.next_look), (None, None));
+    let made = decide(&run, &with(exists(vec![ready("s-a")])), 601);
+    assert_eq!((made.stop_server.clone(), next_look(&made)), (None, Some(86_399)));
+    assert!(decide(&run, &with(exists(vec![ready("s-a")])), 87_000).stop_server.is_some());
     run.spec.cleanup.server = Some(crds::benchmark_run::ServerCleanup::default());
     let made = decide(&run, &Observed::default(), 601);
     assert_eq!(next_look(&made), Some(3_599), "an hour by default");
@@ -120,9 +121,10 @@ fn a_run_whose_time_has_passed_stays_until_its_shared_server_is_gone_or_left_to_
     assert!(decide(&run, &used(OtherUse::Later), 700).delete_run, "another run decides");
     // A server of its own goes with the run.
     assert!(decide(&finished(&both(KEPT)), &Observed::default(), 660).delete_run);
-    // Without cleanup.server a shared server stays.
+    // Without cleanup.server a shared server stays for a day.
     let run = finished(&both(SHARED).replace(", server: {afterSuccessSeconds: 100}", ""));
-    assert!(decide(&run, &Observed::default(), 660).delete_run);
+    let made = decide(&run, &Observed::default(), 660);
+    assert_eq!((made.delete_run, next_look(&made)), (false, Some(86_340)));
 }
 
 #[test]

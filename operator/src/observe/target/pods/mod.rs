@@ -8,7 +8,10 @@ use kube::{Api, Client, ResourceExt as _, api::ListParams};
 use crate::{
     ended_pods,
     error::Error,
-    observe::reader::{Reader, Request},
+    observe::{
+        MOST_PODS,
+        reader::{Reader, Request},
+    },
     plan::{What, exclusive::TargetKey, meta},
     targets::{Drain, LEEWAY},
 };
@@ -69,7 +72,7 @@ pub(crate) async fn of_unknown_run(
 
 /// The pods with a label; none if they could not be read.
 async fn list(reader: &mut Reader, pods: &Api<Pod>, label: String) -> Result<Vec<Pod>, Error> {
-    let params = ListParams::default().labels(&label);
+    let params = ListParams::default().labels(&label).limit(MOST_PODS);
     let request = Request { verb: "list", resource: "pods", name: label };
     Ok(reader.read(What::Pods, request, pods.list(&params)).await?.map(|it| it.items).unwrap_or_default())
 }

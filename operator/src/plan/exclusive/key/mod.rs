@@ -4,7 +4,7 @@ use std::{fmt, net::IpAddr};
 
 use crds::{
     BenchmarkRun, BenchmarkRunSpec, ResolvedRun, Settings,
-    benchmark_run::{ServiceRef, Target},
+    benchmark_run::{ServiceRef, Target as TargetSpec},
     hex,
     resolve::Endpoint,
 };
@@ -17,19 +17,26 @@ const BYTES: usize = 10;
 
 /// A short hash of the host and port of a target, in the one form that all names of it have in common. It prints as 20 hex
 /// digits.
-///
-/// A server outside of the cluster serves many, so that its runs wait for each other within their namespace only, unless they ask for
-/// more by `target.exclusive: true`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TargetKey([u8; BYTES]);
 
-impl TargetKey {
-    /// The key of what an attempt loads; `None` also for one that sends no load.
+/// A target as a run has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Of its server.
+    pub key: TargetKey,
+    /// Whether the run waits for runs of other namespaces, and these for it, if both are so. A server outside of the cluster serves many:
+    /// there a run does so only if it says `target.exclusive: true`.
+    pub is_cluster_wide: bool,
+}
+
+impl Target {
+    /// The target that an attempt loads; `None` also for one that sends no load.
     pub fn of_input(spec: &BenchmarkRunSpec, run: &ResolvedRun, settings: &Settings) -> Option<Self> {
         if run.collect.is_some() {
             return None;
         }
-        TargetKey::of_endpoint(&run.endpoint, &run.run.namespace, is_everybodys(&spec.target), settings)
+        Target::of_endpoint(&run.endpoint, &run.run.namespace, is_everybodys(&spec.target), settings)
     }
 
     /// The key of an endpoint that a run of a namespace has; `None` for a simulator, which is inside of the launcher.
@@ -50,7 +57,7 @@ impl TargetKey {
             return None;
         }
         if let Some(service) = &target.service_ref {
-            return Some(of_service(service, &namespace, settings));
+            return Some(Target { key: of_service(service, &namespace, settings), is_cluster_wide: true });
         }
         // The URL of a Gateway stands in objects of the cluster, and that of a managed server in its name.
         let is_found = target.gateway_ref.is_some() || target.server.is_some();
@@ -58,9 +65,11 @@ impl TargetKey {
         let url = target.url.as_deref().or_else(|| found().filter(|_| is_found))?;
         of_url(url, &namespace, is_everybodys(target), settings)
     }
+}
 
-    fn of(scope: &str, host: &str, port: u16) -> Self {
-        let digest = Sha256::digest(format!("{scope}{host}:{port}"));
+impl TargetKey {
+    fn of(host: &str, port: u16) -> Self {
+        let digest = Sha256::digest(format!("{host}:{port}"));
         let mut key = [0; BYTES];
         key.copy_from_slice(&digest[..BYTES]);
         TargetKey(key)
@@ -75,29 +84,30 @@ impl fmt::Display for TargetKey {
 
 fn of_service(service: &ServiceRef, namespace: &str, settings: &Settings) -> TargetKey {
     let host = host_name(&format!("{}.{namespace}.svc", service.name), namespace, &settings.service_domain);
-    TargetKey::of("", &host, service.port.unwrap_or(80))
+    TargetKey::of(&host, service.port.unwrap_or(80))
 }
 
 /// Whether all namespaces wait for each other wherever the target is. A Gateway and a managed server are in the cluster, also where
 /// their addresses are public.
-fn is_everybodys(target: &Target) -> bool {
+fn is_everybodys(target: &TargetSpec) -> bool {
     target.exclusive == Some(true) || target.gateway_ref.is_some() || target.server.is_some()
 }
 
 /// `None` for what is no URL of a server.
-fn of_url(url: &str, namespace: &str, is_everybodys: bool, settings: &Settings) -> Option<TargetKey> {
+fn of_url(url: &str, namespace: &str, is_everybodys: bool, settings: &Settings) -> Option<Target> {
     let server = Server::of(url)?;
     let domain = settings.service_domain.trim_matches('.').to_ascii_lowercase();
     let (host, is_inside) = match server.address() {
         Some(address) => (address.to_string(), is_private(address)),
         None => {
             let host = host_name(&server.host, namespace, &settings.service_domain);
-            let is_inside = host.strip_suffix(&domain).is_some_and(|it| it.ends_with('.'));
+            // `https://example.com` is a public name rather than the Service `example` of the namespace `com`.
+            let is_public = server.host.split('.').count() == 2 && server.port == 443;
+            let is_inside = !is_public && host.strip_suffix(&domain).is_some_and(|it| it.ends_with('.'));
             (host, is_inside)
         }
     };
-    let scope = if is_inside || is_everybodys { String::new() } else { format!("{namespace}/") };
-    Some(TargetKey::of(&scope, &host, server.port))
+    Some(Target { key: TargetKey::of(&host, server.port), is_cluster_wide: is_inside || is_everybodys })
 }
 
 /// Whether an address may be one of a cluster: of a private network, or of a machine itself.

@@ -1,14 +1,18 @@
 use super::*;
 
+fn target(url: &str, namespace: &str) -> Option<Target> {
+    Target::of_endpoint(&Endpoint::Url(url.into()), namespace, false, &Settings::default())
+}
+
 fn key(url: &str, namespace: &str) -> Option<TargetKey> {
-    TargetKey::of_endpoint(&Endpoint::Url(url.into()), namespace, false, &Settings::default())
+    target(url, namespace).map(|it| it.key)
 }
 
 fn of_spec(target: &str) -> Option<TargetKey> {
     let spec = serde_saphyr::from_str(&format!("{{target: {target}}}")).unwrap();
     let mut run = BenchmarkRun::new("chat", spec);
     run.metadata.namespace = Some("bench".into());
-    TargetKey::of_run(&run, &Settings::default())
+    Target::of_run(&run, &Settings::default()).map(|it| it.key)
 }
 
 #[test]
@@ -62,33 +66,33 @@ fn other_servers_have_other_keys() {
 
 #[test]
 fn a_server_outside_of_the_cluster_is_one_target_of_each_namespace() {
-    for (url, is_of_all) in [
+    for (url, is_cluster_wide) in [
         ("http://gateway.llm-d.svc", true),
         ("http://gateway.llm-d.svc.cluster.local:8000", true),
+        ("http://gateway.llm-d", true),
         ("http://10.96.0.7", true),
         ("http://100.64.3.4", true),
         ("http://[fd00::7]", true),
         ("https://api.example.com", false),
+        ("https://example.com", false),
         ("https://svc.cluster.local.example.com", false),
         ("https://notsvc.cluster.local", false),
         ("http://203.0.113.7", false),
         ("http://100.128.3.4", false),
         ("http://[2001:db8::a]", false),
     ] {
-        assert_eq!(key(url, "bench") == key(url, "other"), is_of_all, "{url}");
+        let [bench, other] = ["bench", "other"].map(|it| target(url, it).unwrap());
+        assert_eq!(bench, other, "{url}");
+        assert_eq!(bench.is_cluster_wide, is_cluster_wide, "{url}");
     }
     let of = |target: &str| {
-        ["bench", "other"].map(|namespace| {
-            let spec = serde_saphyr::from_str(&format!("{{target: {target}}}")).unwrap();
-            let mut run = BenchmarkRun::new("chat", spec);
-            run.metadata.namespace = Some(namespace.into());
-            TargetKey::of_run(&run, &Settings::default()).unwrap()
-        })
+        let mut run = BenchmarkRun::new("chat", serde_saphyr::from_str(&format!("{{target: {target}}}")).unwrap());
+        run.metadata.namespace = Some("bench".into());
+        Target::of_run(&run, &Settings::default()).unwrap()
     };
-    let [bench, other] = of("{url: 'https://api.example.com', exclusive: true}");
-    assert_eq!(bench, other);
-    let [bench, other] = of("{url: 'https://api.example.com'}");
-    assert_ne!(bench, other);
+    let (alone, wide) =
+        (of("{url: 'https://api.example.com'}"), of("{url: 'https://api.example.com', exclusive: true}"));
+    assert_eq!((alone.key == wide.key, alone.is_cluster_wide, wide.is_cluster_wide), (true, false, true));
 }
 
 #[test]
@@ -101,7 +105,7 @@ fn a_service_and_its_names_are_one_target() {
     );
     assert_eq!(of_spec("{url: 'http://gateway.bench'}"), service);
     let own = Settings { service_domain: "svc.example.org".into(), ..Settings::default() };
-    let of = |url: &str| TargetKey::of_endpoint(&Endpoint::Url(url.into()), "bench", false, &own);
+    let of = |url: &str| Target::of_endpoint(&Endpoint::Url(url.into()), "bench", false, &own).map(|it| it.key);
     assert_eq!(of("http://gateway"), of("http://gateway.bench.svc.example.org"));
     assert_ne!(of("http://gateway"), of("http://gateway.bench.svc.cluster.local"));
 }

@@ -36,6 +36,8 @@ pub struct Member {
     pub turns: [Timestamp; 2],
     /// Whether it has the target to itself.
     pub exclusive: bool,
+    /// Whether runs of other namespaces count, if they are so, too.
+    pub is_cluster_wide: bool,
     /// What it does with the target.
     pub place: Place,
 }
@@ -43,7 +45,8 @@ pub struct Member {
 impl Member {
     /// Whether two runs must not load the target at the same time.
     pub(crate) fn excludes(&self, other: &Member) -> bool {
-        self.uid != other.uid && (self.exclusive || other.exclusive)
+        let are_neighbours = self.namespace == other.namespace || (self.is_cluster_wide && other.is_cluster_wide);
+        self.uid != other.uid && are_neighbours && (self.exclusive || other.exclusive)
     }
 
     /// `namespace/name`.
@@ -146,8 +149,12 @@ pub fn busy<'a>(run: &Member, others: impl Iterator<Item = &'a Member>, now: Tim
 }
 
 /// The waiting runs that may begin now, unless a pod of an ended run works: those for which [`busy`] has no reason. Looks at each
-/// run of the target at most twice, whatever their number.
+/// run of the target at most three times, whatever their number, if they all exclude each other.
 pub fn next<'a>(all: impl Iterator<Item = &'a Member> + Clone) -> Vec<&'a Member> {
+    if !all.clone().all(|it| it.is_cluster_wide) {
+        let waiting = all.clone().filter(|it| it.place == Place::Waiting);
+        return waiting.filter(|it| busy(it, all.clone(), Timestamp::MAX).is_none()).collect();
+    }
     let mut is_shared = false;
     // The first exclusive run of the line: who is behind it waits.
     let mut bound: Option<&Member> = None;
