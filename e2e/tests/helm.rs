@@ -150,7 +150,11 @@ fn each_value_does_what_it_says() -> anyhow::Result<()> {
             &["--pod-security=OpenShift", "runAsNonRoot: true"],
             &["runAsUser", "runAsGroup"],
         ),
-        (&["launcher.networkPolicy.enabled=false"], &["--pod-security"], &["--network-policy", "networkpolicies"]),
+        (
+            &["launcher.networkPolicy.enabled=false"],
+            &["--pod-security", "policyName: name-operator-operator-writes"],
+            &["--network-policy", "networkpolicies"],
+        ),
         (
             &["launcher.networkPolicy.scraper.podLabels.app=prometheus"],
             &["--scraper-label=app=prometheus"],
