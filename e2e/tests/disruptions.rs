@@ -51,6 +51,37 @@ fn assert_measured_again(status: &BenchmarkRunStatus, requests: u64) {
 /// Marks the node as schedulable again when it is dropped.
 struct Cordoned(String);
 
+impl Cordoned {
+    /// Cordons a node, and waits until the scheduler knows: on a busy machine its view is seconds late, and it would put a pod there.
+    async fn new(node: &str, namespace: &Namespace) -> anyhow::Result<Cordoned> {
+        tools::kubectl(&["cordon", node])?;
+        let cordoned = Cordoned(node.to_owned());
+        let pods: Api<Pod> = namespace.api();
+        let probe: Pod = serde_json::from_value(json!({
+            "metadata": {"generateName": "probe-"},
+            "spec": {
+                "terminationGracePeriodSeconds": 0,
+                "containers": [{"name": "shell", "image": "localhost/busybox:1", "command": ["sleep", "60"]}],
+            },
+        }))?;
+        let refused = || async {
+            let name = pods.create(&PostParams::default(), &probe).await?.name_any();
+            let decided = || async {
+                let pod = pods.get(&name).await?;
+                let is_placed = pod.spec.as_ref().is_some_and(|it| it.node_name.is_some());
+                let conditions = pod.status.iter().flat_map(|it| it.conditions.iter().flatten());
+                let is_refused = conditions.into_iter().any(|it| it.type_ == "PodScheduled" && it.status == "False");
+                Ok((is_placed || is_refused).then_some(is_refused))
+            };
+            let is_refused = namespace.until("the scheduler's decision", SOON, decided).await?;
+            pods.delete(&name, &DeleteParams::default()).await?;
+            Ok(is_refused.then_some(()))
+        };
+        namespace.until("a scheduler that knows the cordon", SOON, refused).await?;
+        Ok(cordoned)
+    }
+}
+
 impl Drop for Cordoned {
     fn drop(&mut self) {
         if let Err(error) = tools::kubectl(&["uncordon", &self.0]) {
@@ -65,10 +96,10 @@ async fn a_drained_launcher_is_measured_again() -> anyhow::Result<()> {
     let _alone = ALONE.lock().await;
     let cluster = Cluster::with_operator().await?;
     let namespace = Namespace::new(&cluster, "drain").await?;
-    namespace.create_run("chat", &spec(40, "execution: {gracePeriodSeconds: 15}")).await?;
+    namespace.create_run("chat", &spec(60, "execution: {gracePeriodSeconds: 15}")).await?;
     let pod = measuring(&namespace, 1).await?;
     let node = pod.spec.and_then(|it| it.node_name).context("a pod that runs has a node")?;
-    let cordoned = Cordoned(node.clone());
+    let cordoned = Cordoned::new(&node, &namespace).await?;
     // Only this run's pods: the operator has no other node to go to.
     let selector = ["--pod-selector", "benchwright.dev/run=chat"];
     tools::kubectl(
@@ -77,7 +108,7 @@ async fn a_drained_launcher_is_measured_again() -> anyhow::Result<()> {
     let waits = |it: &BenchmarkRunStatus| it.reason == "Unschedulable";
     namespace.wait_for("chat", "an attempt that waits for a node", SOON, waits).await?;
     drop(cordoned);
-    assert_measured_again(&namespace.wait_finished("chat", 2 * SOON).await?, 200);
+    assert_measured_again(&namespace.wait_finished("chat", 2 * SOON).await?, 300);
     Ok(())
 }
 

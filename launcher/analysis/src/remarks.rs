@@ -6,6 +6,7 @@ use std::time::Duration;
 use crds::{LauncherReason, benchmark_run::Api, resolve::ResolvedRun, units::Span};
 use workload_profiles::{
     Workload,
+    loadgen::samples_of_benchmark,
     workload::{Load, PromptReuse, PromptText, RequestSource},
 };
 
@@ -68,6 +69,7 @@ pub(super) fn remarks(evidence: &Evidence<'_>, judged: &Judged) -> Vec<String> {
         in_one_piece(all),
         lengths(all, evidence.workload, evidence.run.api.unwrap_or(evidence.workload.api)),
         cached(evidence),
+        few_samples(evidence.workload),
     ]
     .into_iter()
     .flatten()
@@ -82,6 +84,16 @@ pub(super) fn remarks(evidence: &Evidence<'_>, judged: &Judged) -> Vec<String> {
             .flatten()
     }))
     .collect()
+}
+
+/// LoadGen's own verdict does not know how many samples the benchmark has.
+fn few_samples(workload: &Workload) -> Option<String> {
+    let loadgen = workload.loadgen.as_ref()?;
+    let (used, benchmark) = (loadgen.qsl.total_sample_count, &loadgen.benchmark);
+    let all = samples_of_benchmark(benchmark).filter(|all| used < *all)?;
+    Some(format!(
+        "the tests have {used} of the {all} samples of {benchmark}: a smoke test, which is no valid result of MLPerf whatever the verdict of LoadGen"
+    ))
 }
 
 /// Records that memory had no room for.

@@ -23,7 +23,7 @@ pub(crate) const COLUMNS: [&str; 11] = [
     "prompt tokens",
     "output tokens",
     "prefix cache hits",
-    "TTFT p50 / p99",
+    "TTFT mean; p50 / p99 of its buckets",
     "queue mean",
 ];
 /// What the mark behind the name of a row means.
@@ -82,7 +82,9 @@ fn row(name: String, it: &WindowFigures) -> Vec<String> {
         optional(it.prompt_tokens, whole),
         optional(it.generation_tokens, whole),
         optional(it.prefix_hit_share(), percent),
-        optional(it.ttft, |it| format!("{} / {}", optional(it.p50, seconds), optional(it.p99, seconds))),
+        optional(it.ttft, |it: Latency| {
+            format!("{}; {} / {}", seconds(it.mean), optional(it.p50, seconds), optional(it.p99, seconds))
+        }),
         optional(it.queue, |it: Latency| seconds(it.mean)),
     ]
 }
