@@ -157,7 +157,10 @@ impl Server {
     fn is_inside(&self) -> bool {
         let address: Option<IpAddr> = self.host.trim_matches(['[', ']']).parse().ok();
         match address {
-            Some(IpAddr::V4(it)) => it.is_private() || it.is_loopback() || it.is_link_local() || it.octets()[0] == 100,
+            Some(IpAddr::V4(it)) => {
+                let is_shared = it.octets()[0] == 100 && it.octets()[1] & 0xc0 == 64;
+                it.is_private() || it.is_loopback() || it.is_link_local() || is_shared
+            }
             Some(IpAddr::V6(it)) => it.is_unique_local() || it.is_loopback() || it.is_unicast_link_local(),
             None => self.host.split('.').count() < 3 || self.host.contains(".svc"),
         }
