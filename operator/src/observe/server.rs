@@ -1,5 +1,7 @@
 //! [I/O] What exists of the server of a run: its Deployment, its Services and its pods.
 
+use std::ops::ControlFlow;
+
 use crds::{
     BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus,
     resolve::{ServerNames, managed_server},
@@ -82,27 +84,20 @@ pub(super) async fn other_use(
     reader: &mut Reader,
 ) -> Result<OtherUse, Error> {
     let Some(server) = &status.server else { return Ok(OtherUse::None) };
-    let resource = ApiResource::erase::<BenchmarkRun>(&());
-    let runs: Api<DynamicObject> =
-        Api::namespaced_with(context.client.clone(), &run.namespace().unwrap_or_default(), &resource);
+    let namespace = run.namespace().unwrap_or_default();
     let request = Request { verb: "list", resource: "benchmarkruns", name: String::new() };
     let all = async {
         let (mut found, mut by) = (OtherUse::None, String::new());
-        let mut params = ListParams::default().limit(PAGE);
-        loop {
-            let page = runs.list(&params).await?;
-            for other in page.items {
-                let name = other.name_any();
-                let other_use = use_of(run, &server.name, other);
-                if other_use > found {
-                    (found, by) = (other_use, name);
-                }
+        let take = |other: DynamicObject| {
+            let name = other.name_any();
+            let other_use = use_of(run, &server.name, other);
+            if other_use > found {
+                (found, by) = (other_use, name);
             }
-            match page.metadata.continue_.filter(|it| !it.is_empty()) {
-                Some(token) => params = params.continue_token(&token),
-                None => return Ok((found, by)),
-            }
-        }
+            ControlFlow::Continue(())
+        };
+        each_run(context, &namespace, take).await?;
+        Ok((found, by))
     };
     let Some((found, by)) = reader.read(What::Server, request, all).await? else { return Ok(OtherUse::Now) };
     match found {
@@ -122,21 +117,33 @@ pub(super) async fn other_use(
 /// # Errors
 /// The API server's.
 pub async fn is_used(context: &Context, namespace: &str, name: &str) -> Result<bool, Error> {
+    let mut is_used = false;
+    let take = |it: DynamicObject| {
+        let server = &it.data["status"]["server"];
+        is_used = server["name"] == name && server["goneTime"].is_null() && server["leftTime"].is_null();
+        if is_used { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    each_run(context, namespace, take).await?;
+    Ok(is_used)
+}
+
+/// Reads the runs of a namespace page by page, until `take` breaks off. A run that this release cannot parse is among them.
+async fn each_run(
+    context: &Context,
+    namespace: &str,
+    mut take: impl FnMut(DynamicObject) -> ControlFlow<()>,
+) -> Result<(), kube::Error> {
     let resource = ApiResource::erase::<BenchmarkRun>(&());
     let runs: Api<DynamicObject> = Api::namespaced_with(context.client.clone(), namespace, &resource);
     let mut params = ListParams::default().limit(PAGE);
     loop {
         let page = runs.list(&params).await?;
-        let uses = |it: &DynamicObject| {
-            let server = &it.data["status"]["server"];
-            server["name"] == name && server["goneTime"].is_null() && server["leftTime"].is_null()
-        };
-        if page.items.iter().any(uses) {
-            return Ok(true);
+        if page.items.into_iter().try_for_each(&mut take).is_break() {
+            return Ok(());
         }
         match page.metadata.continue_.filter(|it| !it.is_empty()) {
             Some(token) => params = params.continue_token(&token),
-            None => return Ok(false),
+            None => return Ok(()),
         }
     }
 }

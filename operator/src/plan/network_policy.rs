@@ -35,7 +35,8 @@ const DNS_PORT: i32 = 53;
 /// What the pod of an attempt has to reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// Any address that is not blocked, as far as the namespace allows: a URL, a Gateway, a Service without pods of its own, or more than the target.
+    /// Any address that is not blocked, as far as the namespace allows: for a URL, a Gateway, a Service without pods of its own, and a run
+    /// that calls more than its target.
     #[default]
     Anywhere,
     /// The pods of the target's Service.
@@ -155,7 +156,6 @@ pub fn build(
 ) -> NetworkPolicy {
     let rules = egress_rules(reach, is_governed, egress);
     let types = std::iter::once("Ingress").chain(rules.is_some().then_some("Egress"));
-
     let own = BTreeMap::from([
         (meta::RUN_UID.to_owned(), run.uid().unwrap_or_default()),
         (meta::ATTEMPT.to_owned(), attempt.to_string()),
@@ -191,10 +191,7 @@ fn egress_rules(reach: &Reach, is_governed: bool, egress: Option<&Egress>) -> Op
         Reach::Nothing => return Some(Vec::new()),
         Reach::Anywhere if is_governed => return None,
         Reach::Pods { labels, ports } => NetworkPolicyEgressRule {
-            to: Some(vec![NetworkPolicyPeer {
-                pod_selector: Some(selector(labels.clone())),
-                ..NetworkPolicyPeer::default()
-            }]),
+            to: Some(vec![pods(labels.clone())]),
             ports: Some(ports.iter().map(|it| port("TCP", *it)).collect()).filter(|it: &Vec<_>| !it.is_empty()),
         },
         Reach::Anywhere => NetworkPolicyEgressRule { to: Some(everything_but(egress)), ports: None },
@@ -254,11 +251,18 @@ fn block(cidr: String, except: Option<Vec<String>>) -> NetworkPolicyPeer {
     NetworkPolicyPeer { ip_block: Some(IPBlock { cidr, except }), ..NetworkPolicyPeer::default() }
 }
 
-fn selector(labels: BTreeMap<String, String>) -> LabelSelector {
+/// The pods of the policy's namespace that have these labels.
+pub(in crate::plan) fn pods(labels: BTreeMap<String, String>) -> NetworkPolicyPeer {
+    NetworkPolicyPeer { pod_selector: Some(selector(labels)), ..NetworkPolicyPeer::default() }
+}
+
+/// Selects by these labels; without any it selects everything.
+pub(in crate::plan) fn selector(labels: BTreeMap<String, String>) -> LabelSelector {
     LabelSelector { match_labels: Some(labels).filter(|it| !it.is_empty()), match_expressions: None }
 }
 
-fn port(protocol: &str, number: i32) -> NetworkPolicyPort {
+/// One port of a protocol: `TCP` or `UDP`.
+pub(in crate::plan) fn port(protocol: &str, number: i32) -> NetworkPolicyPort {
     NetworkPolicyPort {
         protocol: Some(protocol.into()),
         port: Some(IntOrString::Int(number)),

@@ -59,8 +59,8 @@ impl Decision<'_> {
         plan
     }
 
-    /// Ends an attempt that its queue has not admitted while others wait for its target. A run whose queue does not exist ends with it: it
-    /// would come back for ever. Another one comes back, each time for twice as long, because a new Job is the last one in its queue.
+    /// Ends an attempt that its queue has not admitted while others wait for its target. If the queue does not exist, the run fails: no
+    /// retry could succeed. Otherwise the run retries, and each attempt waits twice as long, because a new Job is the last one in its queue.
     fn let_others_in(&self, attempt: &Attempt) -> Option<Plan> {
         let Wanted { since, limit } = self.observed.wanted?;
         let since = since.max(self.observed.job.created.unwrap_or(attempt.start_time));

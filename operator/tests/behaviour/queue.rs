@@ -33,6 +33,17 @@ fn job(made: &Plan) -> &Job {
     job.expect("the plan creates a Job")
 }
 
+/// The plan that ends a suspended first attempt and prepares the second one.
+fn next_attempt() -> Want<'static> {
+    Want {
+        phase: Some(Phase::Preparing),
+        reason: Some(Reason::Retrying),
+        stops: Some(Stop::Job("chat-2db482-a1".into())),
+        attempt_ended: Some(Reason::Suspended),
+        ..Want::default()
+    }
+}
+
 #[test]
 fn the_job_of_a_queue_is_created_suspended_with_its_label() {
     let run = in_queue(Phase::Preparing);
@@ -115,14 +126,7 @@ fn an_attempt_that_its_queue_stops_is_lost_and_counts_towards_no_limit() {
         let lost =
             Want { reason: Some(Reason::Suspended), says: "took its place back", again: true, ..Want::default() };
         let given_up = after(&run, &check(&run, &observed, 600, &lost));
-        let again = Want {
-            phase: Some(Phase::Preparing),
-            reason: Some(Reason::Retrying),
-            stops: Some(Stop::Job("chat-2db482-a1".into())),
-            attempt_ended: Some(Reason::Suspended),
-            ..Want::default()
-        };
-        let ended = after(&given_up, &check(&given_up, &observed, 601, &again));
+        let ended = after(&given_up, &check(&given_up, &observed, 601, &next_attempt()));
         let made = check(
             &ended,
             &nothing(&ended),
@@ -155,14 +159,7 @@ fn an_attempt_that_others_wait_for_leaves_its_queue_after_a_time_that_doubles() 
     }
     let lost = Want { reason: Some(Reason::Suspended), says: "within 1800 seconds", again: true, ..Want::default() };
     let given_up = after(&run, &check(&run, &wanted(10_000), 11_800, &lost));
-    let again = Want {
-        phase: Some(Phase::Preparing),
-        reason: Some(Reason::Retrying),
-        stops: Some(Stop::Job("chat-2db482-a1".into())),
-        attempt_ended: Some(Reason::Suspended),
-        ..Want::default()
-    };
-    check(&given_up, &wanted(10_000), 11_801, &again);
+    check(&given_up, &wanted(10_000), 11_801, &next_attempt());
     let attempts = &mut run.status.as_mut().unwrap().attempts;
     let mut suspended = attempts[0].clone();
     (suspended.end_time, suspended.reason) = (Some(at(0)), Reason::Suspended.into());

@@ -1,7 +1,5 @@
 //! The Deployment and the Services of a server. The pods have no API token, and no more privileges than the engine needs.
 
-use std::collections::BTreeMap;
-
 use crds::{
     BenchmarkRun, EffectiveSpec, Settings,
     benchmark_run::{Server, ServerEngine},
@@ -17,9 +15,7 @@ use k8s_openapi::{
             ResourceRequirements, SeccompProfile, SecretKeySelector, SecurityContext, Service, ServicePort,
             ServiceSpec, Volume, VolumeMount,
         },
-        networking::v1::{
-            NetworkPolicy, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
-        },
+        networking::v1::{NetworkPolicy, NetworkPolicyIngressRule, NetworkPolicySpec},
     },
     apimachinery::pkg::{
         apis::meta::v1::{LabelSelector, ObjectMeta},
@@ -31,7 +27,7 @@ use super::wrapper;
 use crate::plan::{
     Child,
     job::{STAY, pull_secret, quantities},
-    meta,
+    meta, network_policy,
 };
 
 /// Name of the server's container.
@@ -98,23 +94,17 @@ pub fn build(
 /// Who may reach the pods of a server: everybody the API; launchers, and the pods of the server itself, also the log and all else.
 /// `is_governed`: a policy of the namespace restricts the ingress of these pods, and this one must not open the API to everybody.
 fn policy(run: &BenchmarkRun, names: &ServerNames, port: u16, is_governed: bool) -> NetworkPolicy {
-    let selector =
-        |labels: BTreeMap<String, String>| LabelSelector { match_labels: Some(labels), ..LabelSelector::default() };
-    let peer = |labels: BTreeMap<String, String>| NetworkPolicyPeer {
-        pod_selector: Some(selector(labels)),
-        ..NetworkPolicyPeer::default()
-    };
     let own = meta::server_selector(run, names);
-    let api = NetworkPolicyPort { port: Some(IntOrString::Int(port.into())), ..NetworkPolicyPort::default() };
-    let everybody = NetworkPolicyIngressRule { ports: Some(vec![api]), from: None };
+    let everybody =
+        NetworkPolicyIngressRule { ports: Some(vec![network_policy::port("TCP", port.into())]), from: None };
     let inside = NetworkPolicyIngressRule {
         ports: None,
-        from: Some(vec![peer(meta::launcher_selector(run, names)), peer(own.clone())]),
+        from: Some(vec![network_policy::pods(meta::launcher_selector(run, names)), network_policy::pods(own.clone())]),
     };
     NetworkPolicy {
         metadata: meta::of_server(run, names, &names.server),
         spec: Some(NetworkPolicySpec {
-            pod_selector: Some(selector(own)),
+            pod_selector: Some(network_policy::selector(own)),
             policy_types: Some(vec!["Ingress".into()]),
             ingress: Some(if is_governed { vec![inside] } else { vec![everybody, inside] }),
             egress: None,

@@ -36,14 +36,14 @@ impl Target {
         if run.collect.is_some() {
             return None;
         }
-        Target::of_endpoint(&run.endpoint, &run.run.namespace, is_everybodys(&spec.target), settings)
+        Target::of_endpoint(&run.endpoint, &run.run.namespace, asks_cluster_wide(&spec.target), settings)
     }
 
-    /// The key of an endpoint that a run of a namespace has; `None` for a simulator, which is inside of the launcher.
-    /// `is_everybodys`: also outside of the cluster, one for all namespaces.
-    fn of_endpoint(endpoint: &Endpoint, namespace: &str, is_everybodys: bool, settings: &Settings) -> Option<Self> {
+    /// The target of an endpoint that a run of a namespace has; `None` for a simulator, which is inside of the launcher.
+    /// `asks_cluster_wide`: the runs of all namespaces wait for each other, even if the server is outside of the cluster.
+    fn of_endpoint(endpoint: &Endpoint, namespace: &str, asks_cluster_wide: bool, settings: &Settings) -> Option<Self> {
         match endpoint {
-            Endpoint::Url(url) => of_url(url, namespace, is_everybodys, settings),
+            Endpoint::Url(url) => of_url(url, namespace, asks_cluster_wide, settings),
             Endpoint::Simulator(_) | Endpoint::Server(_) => None,
         }
     }
@@ -63,7 +63,7 @@ impl Target {
         let is_found = target.gateway_ref.is_some() || target.server.is_some();
         let found = || Some(run.status.as_ref()?.resolved.as_ref()?.endpoint.as_str());
         let url = target.url.as_deref().or_else(|| found().filter(|_| is_found))?;
-        of_url(url, &namespace, is_everybodys(target), settings)
+        of_url(url, &namespace, asks_cluster_wide(target), settings)
     }
 }
 
@@ -89,12 +89,12 @@ fn of_service(service: &ServiceRef, namespace: &str, settings: &Settings) -> Tar
 
 /// Whether all namespaces wait for each other wherever the target is. A Gateway and a managed server are in the cluster, also where
 /// their addresses are public.
-fn is_everybodys(target: &TargetSpec) -> bool {
+fn asks_cluster_wide(target: &TargetSpec) -> bool {
     target.exclusive == Some(true) || target.gateway_ref.is_some() || target.server.is_some()
 }
 
 /// `None` for what is no URL of a server.
-fn of_url(url: &str, namespace: &str, is_everybodys: bool, settings: &Settings) -> Option<Target> {
+fn of_url(url: &str, namespace: &str, asks_cluster_wide: bool, settings: &Settings) -> Option<Target> {
     let server = Server::of(url)?;
     let domain = settings.service_domain.trim_matches('.').to_ascii_lowercase();
     let (host, is_inside) = match server.address() {
@@ -107,7 +107,7 @@ fn of_url(url: &str, namespace: &str, is_everybodys: bool, settings: &Settings) 
             (host, is_inside)
         }
     };
-    Some(Target { key: TargetKey::of(&host, server.port), is_cluster_wide: is_inside || is_everybodys })
+    Some(Target { key: TargetKey::of(&host, server.port), is_cluster_wide: is_inside || asks_cluster_wide })
 }
 
 /// Whether an address may be one of a cluster: of a private network, or of a machine itself.

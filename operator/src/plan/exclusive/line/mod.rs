@@ -1,6 +1,6 @@
 //! Who may load a target: the runs that have it, and the line of those that wait. Pure.
 
-use std::{fmt, time::Duration};
+use std::{cmp::Ordering, fmt, time::Duration};
 
 use jiff::Timestamp;
 
@@ -67,12 +67,12 @@ pub struct Busy {
     pub position: usize,
     /// What the run in front of it does.
     pub ahead: Ahead,
-    /// `namespace/name` of that run: whoever waits has to know whom to ask.
+    /// `namespace/name` of that run. It tells the owner of the waiting run whom to ask.
     pub name: String,
 }
 
-/// What the run in front does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the run in front does: the nearest to the target first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ahead {
     /// It has the target.
     Has,
@@ -123,7 +123,7 @@ impl fmt::Display for Ordinal {
 /// Why a run may not begin now; `None`: it may. Others are all runs of the target, in any order, this one among them or not.
 ///
 /// A run that has the target keeps it. The others begin in the order of [`Member::turns`] and of their creation. Runs that share the
-/// target do not wait for each other, but for exclusive ones in front of them, which would otherwise wait for ever.
+/// target do not wait for each other. They wait for exclusive runs in front of them, which would otherwise never begin.
 pub fn busy<'a>(run: &Member, others: impl Iterator<Item = &'a Member>, now: Timestamp) -> Option<Busy> {
     let mut in_front = 0;
     let mut first: Option<(Ahead, &Member)> = None;
@@ -137,8 +137,10 @@ pub fn busy<'a>(run: &Member, others: impl Iterator<Item = &'a Member>, now: Tim
             }
             Place::Draining { .. } | Place::Waiting | Place::Aside => continue,
         };
-        let is_nearer = first.is_none_or(|(before, member)| {
-            ahead as u8 <= before as u8 && (ahead as u8 != before as u8 || other.is_before(member))
+        let is_nearer = first.is_none_or(|(before, member)| match ahead.cmp(&before) {
+            Ordering::Less => true,
+            Ordering::Equal => other.is_before(member),
+            Ordering::Greater => false,
         });
         if is_nearer {
             first = Some((ahead, other));
