@@ -164,9 +164,9 @@ words! {
         OwnLauncher,
         /// An image that the run names measured, so that the figures are what that image says.
         CustomImage,
-        /// The figures are those of a results folder of another run, which `spec.execution.collect` names.
+        /// The figures come from the results folder of another run, which `spec.execution.collect` names.
         Collected,
-        /// The figures are those of a results folder of an earlier attempt, whose pod was lost after its end.
+        /// The figures come from the results folder of an earlier attempt. The cluster lost its pod after the measurement had ended.
         Reread,
         /// A schedule waits for its next time, or for a change of its trigger.
         Scheduled,

@@ -247,7 +247,7 @@ impl Phase {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Resolved {
-    /// Base URL of the target, or `simulator`; empty where the figures are those of a results folder of another run.
+    /// Base URL of the target, or `simulator`; empty where the figures come from the results folder of another run.
     #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
     pub endpoint: String,
     /// The model that is asked for; empty until the launcher has found it out.

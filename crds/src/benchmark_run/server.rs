@@ -62,7 +62,7 @@ pub struct Server {
     #[cfg_attr(feature = "kube", schemars(with = "HubToken"))]
     pub hub_token: Option<HubToken>,
 
-    /// True: the engine runs without the server of its API, so that figures are those of the engine alone: vLLM's LLM class behind an endpoint
+    /// True: the engine runs without the server of its API, so that the figures measure the engine alone: vLLM's LLM class behind an endpoint
     /// of Benchwright's, which has completions and no chats. VLLM outside of a cluster only. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offline: bool,

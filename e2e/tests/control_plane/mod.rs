@@ -1,5 +1,5 @@
-//! What a cluster does to a run, several operators at once, and hostile tenants: on a real control plane whose nodes are KWOK's. Run
-//! by `make disruptions`, `make leader` and `make tenants`.
+//! Tests on a real control plane with KWOK nodes: disruptions of a run by the cluster, several operators at once, and hostile tenants.
+//! `make disruptions`, `make leader` and `make tenants` run them.
 
 mod disruptions;
 mod leader;

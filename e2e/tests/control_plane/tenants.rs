@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 const MEMORY_LIMIT: u64 = 256 * 1024;
 /// Objects of each kind.
 const OBJECTS: usize = 64;
-/// How often the operator starts anew, and reads all of them again.
+/// How many times the operator restarts and reads all objects again.
 const STARTS: usize = 3;
 const SOON: Duration = Duration::from_secs(30);
 /// Within this time a run begins although one whose status cannot be written was there before it.

@@ -351,7 +351,7 @@ fn backlog(stage: &StageAnalysis) -> Option<String> {
     ))
 }
 
-/// An open load of which most was under way at its end, and that is too short to tell why.
+/// Names an open-loop stage that ended with most of its requests in flight, and that was too short to tell why.
 fn too_short(stage: &StageAnalysis) -> Option<String> {
     let Queue::Unknown { sent, under_way } = stage.queue? else { return None };
     let is_most = sent >= DRAIN_REQUESTS && under_way as f64 > sent as f64 * UNDER_WAY_SHARE;

@@ -27,7 +27,7 @@ enum Rule {
     Limited,
     /// Annotations.
     Annotations,
-    /// The spec of an object of which few fields are read.
+    /// The spec of an object. The operator reads only a few of its fields.
     Spec,
     /// All parts are kept.
     All,

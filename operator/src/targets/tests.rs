@@ -334,7 +334,7 @@ fn a_run_whose_status_cannot_be_written_has_no_place() {
     }
     assert_eq!(ask(&targets, &other, 30), Answer::Begin(Vec::new()));
 
-    // It was told to wait in vain, and is the oldest when the target is free.
+    // The operator failed to record that the run waits. The run is the oldest one when the target becomes free.
     let targets = Targets::default();
     seen(&targets, &measuring("bench/a", 0), 9);
     fails(&targets, &hostile, 10, false);

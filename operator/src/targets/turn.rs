@@ -127,8 +127,8 @@ fn hide(unread: &mut Unread) {
             .to_owned();
 }
 
-/// Takes what a turn has written. A place is given back at once if the intent was certainly not written, and otherwise a moment later:
-/// an answer that is lost may belong to a write that was done.
+/// Records the result of a turn's write. If the API server refused the write, the run gives its place back at once. If the answer was lost,
+/// the run gives it back a moment later, because the API server may have done the write.
 pub fn settle(context: &Context, run: &BenchmarkRun, applied: &Result<Option<BenchmarkRun>, Error>, now: Timestamp) {
     let (targets, uid) = (&context.targets, run.uid().unwrap_or_default());
     match applied {

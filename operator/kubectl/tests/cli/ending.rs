@@ -325,7 +325,7 @@ async fn an_administrator_ends_the_run_that_has_a_target() {
     let wrong = plugin.run(&["release", "the gateway"]).await;
     assert!(wrong.code == Some(3) && wrong.stderr.contains("write the URL of a server"), "{wrong:?}");
 
-    // Without the right to list all namespaces, those of the own one are looked at.
+    // Without the right to list all namespaces, the command reads the user's own namespace.
     server.store(created("holds"), on(target, "Starting", "Unschedulable"));
     server.deny("list", "v1alpha1/benchmarkruns");
     let own = plugin.run(&["release", target]).await;

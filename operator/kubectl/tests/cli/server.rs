@@ -24,7 +24,7 @@ use tokio_tungstenite::{
 
 const PODS: &str = "/api/v1/namespaces/bench/pods/";
 const RUNS: &str = "/apis/benchwright.dev/v1alpha1/namespaces/bench/benchmarkruns";
-/// Those of all namespaces.
+/// The servers of all namespaces.
 const ALL_RUNS: &str = "/apis/benchwright.dev/v1alpha1/benchmarkruns";
 
 /// The server. It ends with the test's runtime.
