@@ -68,6 +68,9 @@ pub async fn apply(
     }
     delete_jobs(context, run, &namespace, plan).await?;
     delete_policies(context, run, &namespace, &plan.delete_policies).await?;
+    if let Some((name, uid)) = &plan.delete_config_map {
+        delete_config_map(context, run, &namespace, name, uid).await?;
+    }
     if let Some(what) = &plan.stop_server {
         stop_server(context, run, &namespace, what).await?;
     }
@@ -177,6 +180,25 @@ async fn delete_policies(
         allow_forbidden(run, deleted)?;
     }
     Ok(())
+}
+
+/// Deletes the ConfigMap with this UID. One that may not be deleted stays as long as the run.
+async fn delete_config_map(
+    context: &Context,
+    run: &BenchmarkRun,
+    namespace: &str,
+    name: &str,
+    uid: &str,
+) -> Result<(), Error> {
+    let config_maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
+    let exactly = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
+    context.metrics.write("delete", "configmaps");
+    let deleted = config_maps.delete(name, &DeleteParams::background().preconditions(exactly)).await.map(drop);
+    match deleted {
+        // Another object has the name.
+        Err(kube::Error::Api(status)) if status.is_conflict() => Ok(()),
+        deleted => allow_forbidden(run, ignore_absent(deleted)),
+    }
 }
 
 /// Deletes the NetworkPolicy of a name if `is_its` accepts it.

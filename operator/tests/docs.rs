@@ -230,6 +230,7 @@ fn ten_thousand_runs_give_at_most_two_hundred_series_without_a_name_of_a_run() {
         ("create", "persistentvolumeclaims"),
         ("create", "networkpolicies"),
         ("delete", "networkpolicies"),
+        ("delete", "configmaps"),
         ("create", "events"),
         ("delete", "jobs"),
         ("delete", "pods"),

@@ -86,7 +86,7 @@ capabilities:
   verbs: [list, watch, delete]
 - apiGroups: [""]
   resources: [configmaps]
-  verbs: [get, create]
+  verbs: [get, create, delete]
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [get, create]

@@ -81,9 +81,17 @@ impl Decision<'_> {
         // Nothing is left of the attempts before.
         let ended = self.before.attempts.iter().filter(|_| self.turn.settings.network_policy.is_some());
         plan.delete_policies = ended.map(|it| it.job_name.clone()).collect();
+        plan.delete_config_map = self.outdated_config_map();
         // The attempt is in the status before its Job exists, so that an operator that crashes in between finds the Job again.
         plan.again = true;
         plan
+    }
+
+    /// The ConfigMap of the attempt before the last one. A new attempt reads only the ConfigMap of the last one, and earlier attempts
+    /// deleted the others.
+    fn outdated_config_map(&self) -> Option<(String, String)> {
+        let attempt = self.before.attempts.iter().rev().nth(1)?;
+        Some((attempt.job_name.clone(), attempt.config_map_uid.clone()?))
     }
 
     /// Waits until Job and pod of the last attempt are gone: two attempts at once would distort each other's figures, and only

@@ -92,8 +92,9 @@ fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, observed: &Obser
         status.conditions.iter_mut().for_each(|it| it.observed_generation = generation);
     }
     let mut plan = Plan { status, ..Plan::default() };
-    conclude(run, &mut plan, observed, turn.settings.network_policy.is_some());
+    let look = conclude(run, &mut plan, observed, turn.settings.network_policy.is_some(), turn.now);
     clean_up(run, &mut plan, observed, turn.now);
+    plan.next_look = look.into_iter().chain(plan.next_look).min();
     plan
 }
 

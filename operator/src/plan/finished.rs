@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Observed, Plan, Presence, Stop,
-    decision::Decision,
+    decision::{Decision, OFTEN, seconds_since},
     server::retention,
     status::{self, truncate},
 };
@@ -28,6 +28,8 @@ const LONGEST_LOOK_SECONDS: u64 = 86_400;
 /// The next look while a Job is being deleted, or if Jobs may not be listed. A watch reports the end of a Job; a pod on a lost node may
 /// keep it for long.
 const JOB_GOES: Duration = Duration::from_secs(3_600);
+/// How long the NetworkPolicy of a finished run waits for the end of its pod, in seconds. A pod on a lost node may never end.
+const POD_GOES_SECONDS: u32 = 600;
 
 /// How a run ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,11 +146,17 @@ fn delete_jobs(plan: &mut Plan, observed: &Observed, now: Timestamp) -> Option<D
     Some(JOB_GOES)
 }
 
-/// Completes the plan of a finished run that has no mark: it ends what still works, and asks for the mark. `has_policies`: attempts of this
-/// installation have NetworkPolicies.
-pub(super) fn conclude(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed, has_policies: bool) {
+/// Completes the plan of a finished run that has no mark: it ends what still works, deletes the NetworkPolicy of the last attempt, and asks
+/// for the mark. `has_policies`: attempts of this installation have NetworkPolicies. Returns when to look again.
+pub(super) fn conclude(
+    run: &BenchmarkRun,
+    plan: &mut Plan,
+    observed: &Observed,
+    has_policies: bool,
+    now: Timestamp,
+) -> Option<Duration> {
     if Mark::read(run).is_some() {
-        return;
+        return None;
     }
     let (job, pod) = (&observed.job, &observed.pod);
     let last = plan.status.attempts.last().filter(|_| pod.kept);
@@ -157,11 +165,19 @@ pub(super) fn conclude(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed,
         _ => pod.name.clone().filter(|_| pod.kept && pod.deleting.is_none()).map(Stop::Pod),
     };
     plan.stop_pods.clone_from(&observed.other_pods);
-    // While a pod may work its policy stays: without one it could reach more.
-    let has_ended = observed.other_pods.is_empty() && (pod.name.is_none() || observed.ended.is_some());
-    let last = plan.status.attempts.last().filter(|_| has_ended && has_policies);
-    plan.delete_policies = last.map(|it| it.job_name.clone()).into_iter().collect();
+    if let Some(last) = plan.status.attempts.last().filter(|_| has_policies) {
+        // While a pod may work its policy stays: without one it could reach more.
+        let has_ended = observed.other_pods.is_empty() && (pod.name.is_none() || observed.ended.is_some());
+        let finished = plan.status.completion_time.unwrap_or(now);
+        if has_ended {
+            plan.delete_policies = vec![last.job_name.clone()];
+        } else if seconds_since(finished, now) < POD_GOES_SECONDS {
+            // A run with a mark gets no further turn.
+            return Some(OFTEN);
+        }
+    }
     plan.mark = serde_json::to_string(&Mark::new(run, &plan.status)).ok();
+    None
 }
 
 impl Decision<'_> {

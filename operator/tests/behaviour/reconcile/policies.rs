@@ -3,15 +3,19 @@
 use std::sync::Arc;
 
 use crds::{Settings, resolve::NetworkPolicySettings, status::Phase};
-use kube::runtime::events::Reporter;
+use kube::runtime::{controller::Action, events::Reporter};
 use operator::{
     connection::{Health, Limits},
     context::Context,
-    plan::policy::Policy,
+    plan::{finished::Mark, policy::Policy},
+    reconcile::reconcile,
 };
 use serde_json::json;
 
-use super::{Play, world::Story};
+use super::{
+    Play,
+    world::{Story, change},
+};
 use crate::behaviour::fixture::{SIMULATOR, in_phase, settings};
 
 fn play(spec: &str, settings: Settings, policy: &str) -> Play {
@@ -71,6 +75,63 @@ async fn a_namespace_that_governs_what_pods_reach_gets_no_wide_policy() {
         let left: Vec<_> =
             play.server.state().all("networkpolicies").map(|it| it["metadata"]["name"].clone()).collect();
         assert_eq!(left, ["deny"]);
+    }
+}
+
+/// However an attempt ends, its policy ends with its pod.
+#[tokio::test]
+async fn no_network_policy_outlives_its_attempt() {
+    for story in [Story::Evicted, Story::Cancelled, Story::CancelledAtOnce, Story::Suspended, Story::JobOrphaned] {
+        let with_policy = Settings { network_policy: Some(NetworkPolicySettings::default()), ..settings() };
+        let mut play = play(SIMULATOR, with_policy, "");
+        play.play_out(story).await;
+        let state = play.server.state();
+        assert!(state.writes.iter().any(|it| it == "POST networkpolicies"), "{story:?}");
+        let left: Vec<_> = state.all("networkpolicies").map(|it| it["metadata"]["name"].clone()).collect();
+        assert!(left.is_empty(), "{story:?} leaves {left:?}: {:#?}", state.writes);
+    }
+}
+
+/// A finalizer can hold a pod for ever. The run must not have turns for ever because of it, and its policy stays while the pod may work.
+#[tokio::test]
+async fn a_pod_that_never_ends_keeps_its_policy_and_costs_no_turns_for_ever() {
+    let with_policy = Settings { network_policy: Some(NetworkPolicySettings::default()), ..settings() };
+    let mut play = play(SIMULATOR, with_policy, "");
+    play.play_until(Phase::Running).await;
+    change(&mut play.server.state(), "benchmarkruns", "chat", |it| it["spec"]["cancel"] = json!("Immediate"));
+    let turn = async |play: &Play| {
+        let run = Arc::new(play.cached().unwrap());
+        reconcile(run, Arc::clone(&play.context)).await.unwrap()
+    };
+    let pod = play.server.state().all("pods").next().unwrap()["metadata"]["name"].as_str().unwrap().to_owned();
+    change(&mut play.server.state(), "pods", &pod, |it| it["metadata"]["finalizers"] = json!(["example.com/held"]));
+    // Nothing but the operator moves.
+    for _ in 0..3 {
+        assert_ne!(turn(&play).await, Action::await_change());
+    }
+    assert_eq!(play.status().phase, Some(Phase::Cancelled));
+    assert!(Mark::read(&play.cached().unwrap()).is_none());
+    play.pass_time(3_600);
+    turn(&play).await;
+    assert!(Mark::read(&play.cached().unwrap()).is_some());
+    assert_eq!(play.server.state().all("networkpolicies").count(), 1);
+}
+
+/// Suspensions count towards no limit of attempts.
+#[tokio::test]
+async fn a_run_keeps_the_config_maps_of_two_attempts() {
+    let mut play = play(SIMULATOR, settings(), "");
+    for number in 1..6 {
+        play.play_until(Phase::Running).await;
+        let config_maps: Vec<_> =
+            play.server.state().all("configmaps").map(|it| it["metadata"]["name"].clone()).collect();
+        let expected: Vec<_> =
+            (number - 1..=number).filter(|it| *it > 0).map(|it| json!(format!("chat-2db482-a{it}"))).collect();
+        assert_eq!(config_maps, expected);
+        for (suspend, phase) in [(true, Phase::Suspended), (false, Phase::Preparing)] {
+            change(&mut play.server.state(), "benchmarkruns", "chat", |it| it["spec"]["suspend"] = json!(suspend));
+            play.play_until(phase).await;
+        }
     }
 }
 

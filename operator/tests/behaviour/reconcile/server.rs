@@ -263,7 +263,8 @@ impl State {
         let option = |key: &str| body.get(key).map_or_else(|| query.contains(key), |it| !it.is_null());
         let foreground = body["propagationPolicy"] == "Foreground" || query.contains("propagationPolicy=Foreground");
         let graceful = plural == "pods" && !option("gracePeriodSeconds");
-        if graceful || foreground {
+        let is_held = object["metadata"]["finalizers"].as_array().is_some_and(|it| !it.is_empty());
+        if graceful || foreground || is_held {
             object["metadata"]["deletionTimestamp"] = json!(now());
             self.put(plural, name, object.clone());
         } else {
