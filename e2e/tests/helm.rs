@@ -76,8 +76,25 @@ async fn the_chart_installs_upgrades_tests_and_uninstalls() -> anyhow::Result<()
         "helm test printed no figures:\n{log}"
     );
 
+    let servers = || async {
+        let params = ListParams::default().labels("app.kubernetes.io/component=server");
+        anyhow::Ok(namespace.api::<Deployment>().list(&params).await?.items)
+    };
+    for (name, lifecycle) in [("kept", "Keep"), ("shared", "Reuse")] {
+        let target = format!("{{server: {{engine: Simulator, lifecycle: {lifecycle}, args: [--preset, tiny]}}}}");
+        let spec = format!(
+            "target: {target}\nprofile: {{variables: {{rate: '5', duration: '3'}}}}\nstorage: {{none: {{}}}}\n{PATIENT}\n"
+        );
+        namespace.create_run(name, &spec).await?;
+        let status = namespace.wait_finished(name, Duration::from_secs(90)).await?;
+        assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+    }
+    assert_eq!(servers().await?.len(), 2);
+
     tools::helm(&["uninstall", RELEASE, "--namespace", SYSTEM_NAMESPACE, "--wait"])?;
     assert!(deployments.get_opt(OPERATOR).await?.is_none());
+    let gone = || async { Ok(servers().await?.is_empty().then_some(())) };
+    namespace.until("the end of kept and shared servers", Duration::from_secs(60), gone).await?;
     assert!(
         crds.get_opt("benchmarkruns.benchwright.dev").await?.is_some(),
         "the CRD went with the release, and every run with it"

@@ -18,19 +18,18 @@ use k8s_openapi::{
 };
 use kube::{
     Api, Resource, ResourceExt,
-    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions},
+    api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tracing::{debug, info, warn};
 
 use crate::{
-    cached_run::PAGE,
     context::Context,
     error::{Error, FORBIDDEN},
     events::News,
-    observe::server::is_used,
-    plan::{Child, Plan, Stop, config_map, finished::FINISHED, meta, pvc, server::StopServer, status::full_name},
+    plan::{Child, Plan, Stop, config_map, finished::FINISHED, meta, pvc, status::full_name},
+    servers::{stop_deleted_server, stop_server},
 };
 
 /// Statuses by which the API server refuses an object: malformed, forbidden (by RBAC, a webhook or a quota), too large, invalid.
@@ -72,7 +71,7 @@ pub async fn apply(
         delete_config_map(context, run, &namespace, name, uid).await?;
     }
     if let Some(what) = &plan.stop_server {
-        stop_server(context, run, &namespace, what).await?;
+        stop_server(context, &namespace, what).await?;
     }
     let mut status = plan.status.clone();
     for child in &plan.create {
@@ -111,45 +110,11 @@ pub async fn apply(
     Ok(Some(after))
 }
 
-/// Deletes what is left of a server. A right that is missing does not keep the run from ending: its status then names what is left.
-async fn stop_server(context: &Context, run: &BenchmarkRun, namespace: &str, what: &StopServer) -> Result<(), Error> {
-    debug!(run = %full_name(run), ?what, "removes the server");
-    let services: Api<Service> = Api::namespaced(context.client.clone(), namespace);
-    for service in &what.services {
-        context.metrics.write("delete", "services");
-        let deleted = services.delete(service, &DeleteParams::background()).await.map(drop);
-        allow_forbidden(run, ignore_absent(deleted))?;
-    }
-    if let Some((name, uid)) = &what.deployment {
-        if context.settings.network_policy.is_some() {
-            let is_its = |it: &NetworkPolicy| {
-                meta::is_managed(&it.metadata)
-                    && it.metadata.labels.as_ref().and_then(|it| it.get(meta::SERVER)) == Some(name)
-            };
-            let deleted = delete_policy(context, namespace, name, is_its).await;
-            allow_forbidden(run, deleted)?;
-        }
-        let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
-        let exactly = Preconditions { uid: uid.clone(), resource_version: None };
-        context.metrics.write("delete", "deployments");
-        let deleted = deployments.delete(name, &DeleteParams::foreground().preconditions(exactly)).await.map(drop);
-        match deleted {
-            // Another one of its name is not the server that was seen.
-            Err(kube::Error::Api(status)) if status.is_conflict() => {}
-            deleted => allow_forbidden(run, ignore_absent(deleted))?,
-        }
-    }
-    for pod in &what.pods {
-        let stopped = stop(context, namespace, &Stop::Pod(pod.clone()), &[]).await;
-        allow_forbidden(run, stopped)?;
-    }
-    Ok(())
-}
-
-fn allow_forbidden(run: &BenchmarkRun, done: Result<(), Error>) -> Result<(), Error> {
+/// Accepts that the operator may not delete an object. `of`: namespace and name of the run or server that the object belongs to.
+pub(crate) fn allow_forbidden(of: &str, done: Result<(), Error>) -> Result<(), Error> {
     match done {
         Err(Error::Api(kube::Error::Api(status))) if status.code == FORBIDDEN => {
-            warn!(run = %full_name(run), error = %status.message, "what is left of a run may not be deleted");
+            warn!(of, error = %status.message, "the operator may not delete an object that is no longer needed");
             Ok(())
         }
         done => done,
@@ -177,7 +142,7 @@ async fn delete_policies(
 ) -> Result<(), Error> {
     for name in names {
         let deleted = delete_policy(context, namespace, name, |it| meta::is_ours(run, &it.metadata)).await;
-        allow_forbidden(run, deleted)?;
+        allow_forbidden(&full_name(run), deleted)?;
     }
     Ok(())
 }
@@ -197,12 +162,12 @@ async fn delete_config_map(
     match deleted {
         // Another object has the name.
         Err(kube::Error::Api(status)) if status.is_conflict() => Ok(()),
-        deleted => allow_forbidden(run, ignore_absent(deleted)),
+        deleted => allow_forbidden(&full_name(run), ignore_absent(deleted)),
     }
 }
 
 /// Deletes the NetworkPolicy of a name if `is_its` accepts it.
-async fn delete_policy(
+pub(crate) async fn delete_policy(
     context: &Context,
     namespace: &str,
     name: &str,
@@ -326,7 +291,7 @@ fn has_ended(status: &BenchmarkRunStatus) -> bool {
     waits || status.phase.is_some_and(Phase::is_terminal)
 }
 
-async fn stop(context: &Context, namespace: &str, stop: &Stop, attempts: &[Attempt]) -> Result<(), Error> {
+pub(crate) async fn stop(context: &Context, namespace: &str, stop: &Stop, attempts: &[Attempt]) -> Result<(), Error> {
     let pods: Api<Pod> = Api::namespaced(context.client.clone(), namespace);
     let jobs: Api<Job> = Api::namespaced(context.client.clone(), namespace);
     let uid = |job: &str| attempts.iter().find(|it| it.job_name == job).and_then(|it| it.job_uid.clone());
@@ -374,81 +339,6 @@ async fn stop_deleted_job(context: &Context, run: &BenchmarkRun) -> Result<(), E
     }
     debug!(run = %full_name(run), job = attempt.job_name, "deletes the Job of a deleted run");
     delete_job(context, &jobs, &attempt.job_name, job.uid(), DeleteParams::foreground()).await
-}
-
-/// Deletes the server that only a deleted run used. Where the run leaves its children the server has no owner any more, and would keep its
-/// GPUs; a shared one has no label of a run.
-async fn stop_deleted_server(context: &Context, run: &BenchmarkRun) -> Result<(), Error> {
-    let noted = run.status.as_ref().and_then(|it| it.server.as_ref());
-    let Some(server) = noted.filter(|it| it.gone_time.is_none()) else { return Ok(()) };
-    let uid = run.uid().unwrap_or_default();
-    let is_its = |it: &ObjectMeta| {
-        let labels = it.labels.as_ref();
-        let label = |key: &str| labels.and_then(|it| it.get(key)).map(String::as_str);
-        label(meta::SERVER) == Some(&server.name)
-            && label(meta::RUN_UID) == Some(&uid)
-            && it.deletion_timestamp.is_none()
-    };
-    stop_server_where(context, run, &server.name, is_its).await
-}
-
-/// Deletes the Deployment and the Services of the server of this name that `is_its` accepts.
-async fn stop_server_where(
-    context: &Context,
-    run: &BenchmarkRun,
-    name: &str,
-    is_its: impl Fn(&ObjectMeta) -> bool,
-) -> Result<(), Error> {
-    let namespace = run.namespace().unwrap_or_default();
-    let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), &namespace);
-    let found = match deployments.get_opt(name).await {
-        // The administrator has taken the rights on servers away.
-        Err(kube::Error::Api(status)) if status.code == FORBIDDEN => {
-            return allow_forbidden(run, Err(kube::Error::Api(status).into()));
-        }
-        found => found?.filter(|it| is_its(&it.metadata)),
-    };
-    let services: Api<Service> = Api::namespaced(context.client.clone(), &namespace);
-    let of_server = ListParams::default().labels(&format!("{}={name}", meta::SERVER));
-    let own = services.list(&of_server.limit(PAGE)).await?.items.into_iter().filter(|it| is_its(&it.metadata));
-    let left = StopServer {
-        deployment: found.map(|it| (name.to_owned(), it.uid())),
-        services: own.map(|it| it.name_any()).collect(),
-        pods: Vec::new(),
-    };
-    if left == StopServer::default() { Ok(()) } else { stop_server(context, run, &namespace, &left).await }
-}
-
-/// Deletes the shared server of a deleted run if no remaining run uses or used it. So whoever may delete runs can end what they started.
-///
-/// # Errors
-/// The API server's.
-pub async fn stop_unused_server(context: &Context, run: &BenchmarkRun) -> Result<(), Error> {
-    let Some(server) = run.status.as_ref().and_then(|it| it.server.as_ref()) else { return Ok(()) };
-    let namespace = run.namespace().unwrap_or_default();
-    let is_its = |it: &ObjectMeta| {
-        let label = |key: &str| it.labels.as_ref().and_then(|it| it.get(key));
-        meta::is_managed(it)
-            && label(meta::SERVER) == Some(&server.name)
-            && label(meta::RUN_UID).is_none()
-            && it.deletion_timestamp.is_none()
-    };
-    let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), &namespace);
-    // Most servers belong to their run, and are gone with it.
-    let found = deployments.get_opt(&server.name).await;
-    if let Err(kube::Error::Api(status)) = &found
-        && status.code == FORBIDDEN
-    {
-        return Ok(());
-    }
-    if !found?.is_some_and(|it| is_its(&it.metadata)) {
-        return Ok(());
-    }
-    let _removing = context.shared_servers.lock(&namespace, &server.name).await;
-    if is_used(context, &namespace, &server.name).await? {
-        return Ok(());
-    }
-    stop_server_where(context, run, &server.name, is_its).await
 }
 
 /// Deletes the Job of an attempt, and no other Job of its name.

@@ -22,6 +22,7 @@ pub mod plan;
 pub mod pod_flags;
 pub mod reconcile;
 pub mod schedules;
+pub mod servers;
 pub mod smoke_test;
 pub mod targets;
 pub mod traces;

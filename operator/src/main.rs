@@ -18,7 +18,7 @@ use operator::{
     leadership::{Candidate, Election, Fence, Held},
     plan::meta,
     pod_flags::PodFlags,
-    schedules,
+    schedules, servers,
     smoke_test::{self, SmokeTest},
     traces::{self, Traces},
     watches,
@@ -99,9 +99,21 @@ struct Flags {
     otlp_endpoint: Option<String>,
 }
 
+impl Flags {
+    /// The namespaces to watch; `None`: all.
+    fn namespaces(&self) -> Vec<Option<&str>> {
+        match self.watch_namespaces.as_slice() {
+            [] => vec![None],
+            some => some.iter().map(|it| Some(it.as_str())).collect(),
+        }
+    }
+}
+
 #[derive(Subcommand)]
 enum Command {
     SmokeTest(SmokeTest),
+    /// Delete the servers that no unfinished run uses, in the namespaces of --watch-namespace or in all. For the uninstallation
+    RemoveServers,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -141,8 +153,12 @@ async fn main() -> anyhow::Result<()> {
     let endpoint = traces::endpoint(flags.otlp_endpoint.as_deref(), |it| std::env::var(it).ok())?;
     let traces = endpoint.as_ref().map(Traces::new).transpose().context("traces cannot be sent")?;
     subscriber(&flags.log_level, flags.log_format, traces.as_ref())?.init();
-    if let Some(Command::SmokeTest(test)) = &flags.command {
-        return smoke_test::smoke_test(Client::try_default().await.context(NO_CLUSTER)?, test).await;
+    match &flags.command {
+        Some(Command::SmokeTest(test)) => {
+            return smoke_test::smoke_test(Client::try_default().await.context(NO_CLUSTER)?, test).await;
+        }
+        Some(Command::RemoveServers) => return remove_servers(&flags).await,
+        None => {}
     }
     let resources = Resources {
         requests: quantities("--launcher-request", &flags.launcher_requests)?,
@@ -193,10 +209,7 @@ async fn lead(
     held: Option<Held>,
 ) -> anyhow::Result<()> {
     context.metrics.leads();
-    let namespaces: Vec<Option<&str>> = match flags.watch_namespaces.as_slice() {
-        [] => vec![None],
-        some => some.iter().map(|it| Some(it.as_str())).collect(),
-    };
+    let namespaces = flags.namespaces();
     info!(?namespaces, "watches runs");
     let controllers = namespaces.iter().map(|it| watches::controller(*it, context, ended(end.clone())));
     let (controllers, runs): (Vec<_>, Vec<_>) = controllers.unzip();
@@ -234,6 +247,17 @@ async fn lead(
     // An error means that the task has ended, which the next line shows.
     let _ = stop.send(());
     holding.await.context("the task of the lease panicked").map(drop)
+}
+
+async fn remove_servers(flags: &Flags) -> anyhow::Result<()> {
+    let client = Client::try_default().await.context(NO_CLUSTER)?;
+    let context = context(flags, Resources::default(), client, Arc::new(Health::new(Limits::default())));
+    for namespace in flags.namespaces() {
+        let of = namespace.unwrap_or("all namespaces");
+        let removed = servers::remove_idle(&context, namespace).await;
+        removed.with_context(|| format!("the servers of runs in {of} were not all removed"))?;
+    }
+    Ok(())
 }
 
 /// The election, unless a flag turns it off.

@@ -33,7 +33,7 @@ use serde::de::DeserializeOwned;
 use tracing::{debug, info, warn};
 
 use crate::{
-    apply::{stop_deleted, stop_unused_server},
+    apply::stop_deleted,
     cached_run::{self, CachedRun, Guarded},
     connection::{NoBackoff, WatchBackoff},
     context::Context,
@@ -41,14 +41,14 @@ use crate::{
     error::Error,
     plan::{meta, status::full_name},
     reconcile::{TURN_LIMIT, backoff, on_error, reconcile},
-    traces, unreadable,
+    servers, traces, unreadable,
 };
 
 /// kube sets no limit to the turns: [`crate::turns`] does, and a turn that waits for its namespace takes no place.
 const CONCURRENCY: u16 = 0;
 /// Changes of one run within this time start one turn.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// How often the operator tries to end the server of a run that is gone: with the waits of failed turns, for about an hour.
+/// How often the operator tries to end a server that no run uses: with the waits of failed turns, for about an hour.
 const END_SERVER_TRIES: u32 = 20;
 
 /// The cache of a watch on runs.
@@ -251,6 +251,9 @@ impl Intake {
         before.iter().filter(|(uid, _)| !now_known.contains(*uid)).for_each(|(_, run)| self.gone(run));
         if !self.runs.filled.swap(true, Ordering::AcqRel) {
             self.context.targets.filled();
+            if self.context.settings.managed_servers {
+                tokio::spawn(end_unused_servers(Arc::clone(&self.context), self.namespace.clone()));
+            }
             info!(namespace = self.namespace.as_deref().unwrap_or("all"), "the cache of runs is filled");
         }
         let mut runs = self.runs.store.state();
@@ -274,21 +277,63 @@ impl Intake {
 /// Ends the server of a run that is gone. The run may have had no turn since it was deleted, and with `--cascade=orphan` nothing else
 /// ends the server. One that runs share ends with the last run that used it.
 async fn end_server(context: Arc<Context>, run: BenchmarkRun) {
-    for failures in 1..=END_SERVER_TRIES {
-        let place = context.turns.enter(place(&run.metadata).0).await;
-        let end = async {
-            let own = stop_deleted(&context, &run).await;
-            own.and(stop_unused_server(&context, &run).await)
-        };
-        let done = tokio::time::timeout(TURN_LIMIT, end).await;
-        drop(place);
-        let Err(error) = done.unwrap_or(Err(Error::Timeout(TURN_LIMIT))) else { return };
-        if failures == END_SERVER_TRIES {
-            warn!(run = %full_name(&run), %error, "the server of a deleted run may be left, and have its GPUs; delete the Deployments and Services with the label benchwright.dev/run");
+    let (context, run) = (context.as_ref(), &run);
+    let namespace = place(&run.metadata).0;
+    let end = || async {
+        let own = stop_deleted(context, run).await;
+        let name = run.status.as_ref().and_then(|it| it.server.as_ref()).map(|it| it.name.as_str());
+        own.and(servers::stop_unused(context, namespace, name.unwrap_or_default()).await)
+    };
+    if let Err(error) = retried(context, namespace, || end().boxed()).await {
+        warn!(run = %full_name(run), %error, "the server of a deleted run may be left, and have its GPUs; delete the Deployments and Services with the label benchwright.dev/run");
+    }
+}
+
+/// Ends the shared servers whose last run was deleted while no operator ran. Each namespace has a task of its own, so that one with many
+/// runs does not delay the others.
+async fn end_unused_servers(context: Arc<Context>, namespace: Option<String>) {
+    let (client, of) = (&context.client, namespace.as_deref());
+    let find = || servers::shared(client, of).boxed();
+    let found = match retried(&context, of.unwrap_or_default(), find).await {
+        Ok(found) => found,
+        Err(error) => {
+            warn!(%error, "shared servers that no run uses may be left; the operator looks for them at its next start");
             return;
         }
-        debug!(run = %full_name(&run), %error, "the server of a deleted run could not be ended, which is tried again");
-        tokio::time::sleep(backoff(failures)).await;
+    };
+    for (namespace, names) in found {
+        let context = Arc::clone(&context);
+        tokio::spawn(async move {
+            let context = context.as_ref();
+            for name in &names {
+                let end = || servers::stop_unused(context, &namespace, name).boxed();
+                if let Err(error) = retried(context, &namespace, end).await {
+                    warn!(namespace, server = name, %error, "a shared server that no run uses may be left; delete its Deployment");
+                }
+            }
+        });
+    }
+}
+
+/// Does something with the place of a turn of the namespace, until it succeeds. Returns the error of the last try.
+async fn retried<'a, T>(
+    context: &Context,
+    namespace: &str,
+    what: impl Fn() -> BoxFuture<'a, Result<T, Error>>,
+) -> Result<T, Error> {
+    let mut failures = 0;
+    loop {
+        let place = context.turns.enter(namespace).await;
+        let done = tokio::time::timeout(TURN_LIMIT, what()).await;
+        drop(place);
+        failures += 1;
+        match done.unwrap_or(Err(Error::Timeout(TURN_LIMIT))) {
+            Err(error) if failures < END_SERVER_TRIES => {
+                debug!(namespace, %error, "a server could not be ended, which is tried again");
+                tokio::time::sleep(backoff(failures)).await;
+            }
+            done => return done,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use crds::{
     BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus,
     resolve::{ServerNames, managed_server},
+    status::Phase,
 };
 use k8s_openapi::api::{
     apps::v1::Deployment,
@@ -112,19 +113,35 @@ pub(super) async fn other_use(
     Ok(found)
 }
 
-/// Whether a run of a namespace uses or has used the server of this name.
+/// What the runs of a namespace have to do with a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Use {
+    /// No run has noted the server, or all of them have left it to others.
+    #[default]
+    Never,
+    /// A finished run has used the server, and will remove it.
+    Past,
+    /// A run that has not finished uses the server.
+    Now,
+}
+
+/// What the runs of a namespace have to do with the server of this name.
 ///
 /// # Errors
 /// The API server's.
-pub async fn is_used(context: &Context, namespace: &str, name: &str) -> Result<bool, Error> {
-    let mut is_used = false;
+pub async fn uses(context: &Context, namespace: &str, name: &str) -> Result<Use, Error> {
+    let mut found = Use::Never;
     let take = |it: DynamicObject| {
-        let server = &it.data["status"]["server"];
-        is_used = server["name"] == name && server["goneTime"].is_null() && server["leftTime"].is_null();
-        if is_used { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let status = &it.data["status"];
+        let server = &status["server"];
+        if server["name"] == name && server["goneTime"].is_null() && server["leftTime"].is_null() {
+            let phase = Phase::ALL.into_iter().find(|it| status["phase"] == it.name());
+            found = found.max(if phase.is_some_and(Phase::is_terminal) { Use::Past } else { Use::Now });
+        }
+        if found == Use::Now { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     each_run(context, namespace, take).await?;
-    Ok(is_used)
+    Ok(found)
 }
 
 /// Reads the runs of a namespace page by page, until `take` breaks off. A run that this release cannot parse is among them.

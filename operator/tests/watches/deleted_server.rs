@@ -8,11 +8,12 @@ use std::{
     time::Duration,
 };
 
+use crds::Settings;
 use http::{Method, Request};
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use crate::fixture::{Answer, failure, list, operator, response, run};
+use crate::fixture::{Answer, failure, list, operator, operator_with, response, run};
 
 /// The first list has three runs. Its watch reports that all of them are gone, or has expired, and the next list is empty.
 #[derive(Default)]
@@ -129,4 +130,37 @@ async fn a_server_that_could_not_be_ended_is_ended_later() {
 #[tokio::test(start_paused = true)]
 async fn the_load_ends_although_the_server_cannot_be_ended() {
     assert_deleted(Server { failures: AtomicUsize::new(1_000), ..Server::default() }, &["own-a1"]).await;
+}
+
+/// The last run of the server was deleted while no operator ran, so that no event names the server.
+#[tokio::test(start_paused = true)]
+async fn a_shared_server_that_no_run_uses_is_ended_at_the_start() {
+    const SERVERS: [&str; 3] = ["shared-server", "left-server", "going-server"];
+    let deployment = |name: &str| {
+        let labels = json!({"benchwright.dev/server": name, "app.kubernetes.io/managed-by": "benchwright-operator"});
+        let deletion = name.starts_with("going").then_some("2026-01-02T03:04:05Z");
+        json!({"metadata": {"name": name, "namespace": "bench", "uid": name, "labels": labels, "deletionTimestamp": deletion}})
+    };
+    let deleted = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&deleted);
+    let answer = move |request: Request<Body>| {
+        let uri = request.uri();
+        let (query, last) = (uri.query().unwrap_or_default(), uri.path().rsplit('/').next().unwrap_or_default());
+        if request.method() == Method::DELETE {
+            noted.lock().unwrap_or_else(PoisonError::into_inner).push(last.to_owned());
+        }
+        let watches = query.contains("watch=true");
+        let found = match last {
+            "benchmarkruns" => response(200, &list(&[with_server("shared", "Running", 2)], 3)),
+            "deployments" => response(200, &list(&SERVERS.map(deployment), 3)),
+            "jobs" | "pods" | "services" => response(200, &list(&[], 1)),
+            name if SERVERS.contains(&name) => response(200, &deployment(name)),
+            _ => failure(404),
+        };
+        async move { if watches { std::future::pending().await } else { found } }
+    };
+    let settings = Settings { managed_servers: true, ..Settings::default() };
+    let (_context, _runs) = operator_with(settings, answer);
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert_eq!(*deleted.lock().unwrap_or_else(PoisonError::into_inner), ["left-server"]);
 }

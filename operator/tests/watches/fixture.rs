@@ -43,8 +43,12 @@ pub fn list(items: &[Value], version: u64) -> Value {
 }
 
 pub fn context(client: Client, health: Arc<Health>) -> Arc<Context> {
+    context_with(Settings::default(), client, health)
+}
+
+fn context_with(settings: Settings, client: Client, health: Arc<Health>) -> Arc<Context> {
     let reporter = Reporter { controller: "test".into(), instance: None };
-    Arc::new(Context::new(client, Settings::default(), reporter, health))
+    Arc::new(Context::new(client, settings, reporter, health))
 }
 
 /// An answer with a status code and an object.
@@ -68,11 +72,22 @@ pub fn operator<A>(answer: impl Fn(Request<Body>) -> A + Send + 'static) -> (Arc
 where
     A: Future<Output = Answer> + Send + 'static,
 {
+    operator_with(Settings::default(), answer)
+}
+
+/// The same with these settings.
+pub fn operator_with<A>(
+    settings: Settings,
+    answer: impl Fn(Request<Body>) -> A + Send + 'static,
+) -> (Arc<Context>, Runs)
+where
+    A: Future<Output = Answer> + Send + 'static,
+{
     let service = tower::service_fn(move |request| {
         let answer = answer(request);
         async move { Ok::<_, Infallible>(answer.await) }
     });
-    let context = context(Client::new(service, "bench"), Arc::new(Health::new(Limits::default())));
+    let context = context_with(settings, Client::new(service, "bench"), Arc::new(Health::new(Limits::default())));
     let (turns, runs) = watches::controller(None, &context, futures::future::pending());
     tokio::spawn(turns);
     (context, runs)

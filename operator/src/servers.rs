@@ -1,0 +1,189 @@
+//! [I/O] The removal of servers: with their run, with the last run that used a shared one, and when the operator is uninstalled.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crds::BenchmarkRun;
+use k8s_openapi::{
+    api::{apps::v1::Deployment, core::v1::Service, networking::v1::NetworkPolicy},
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::{DeleteParams, ListParams, Preconditions},
+};
+use tracing::{debug, info};
+
+use crate::{
+    apply::{allow_forbidden, delete_policy, ignore_absent, stop},
+    cached_run::PAGE,
+    context::Context,
+    error::{Error, FORBIDDEN},
+    observe::server::{Use, uses},
+    plan::{Stop, meta, server::StopServer},
+};
+
+/// The most shared servers of one namespace that are looked for at the start. Others carry the labels as well.
+const MOST_SHARED: usize = 64;
+
+/// Deletes what is left of a server. A right that is missing does not keep the run from ending: its status then names what is left.
+pub(crate) async fn stop_server(context: &Context, namespace: &str, what: &StopServer) -> Result<(), Error> {
+    debug!(namespace, ?what, "removes a server");
+    let services: Api<Service> = Api::namespaced(context.client.clone(), namespace);
+    for service in &what.services {
+        context.metrics.write("delete", "services");
+        let deleted = services.delete(service, &DeleteParams::background()).await.map(drop);
+        allow_forbidden(&format!("{namespace}/{service}"), ignore_absent(deleted))?;
+    }
+    if let Some((name, uid)) = &what.deployment {
+        let of = format!("{namespace}/{name}");
+        if context.settings.network_policy.is_some() {
+            let is_its = |it: &NetworkPolicy| is_managed_server(&it.metadata, name);
+            let deleted = delete_policy(context, namespace, name, is_its).await;
+            allow_forbidden(&of, deleted)?;
+        }
+        let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
+        let exactly = Preconditions { uid: uid.clone(), resource_version: None };
+        context.metrics.write("delete", "deployments");
+        let deleted = deployments.delete(name, &DeleteParams::foreground().preconditions(exactly)).await.map(drop);
+        match deleted {
+            // Another one of its name is not the server that was seen.
+            Err(kube::Error::Api(status)) if status.is_conflict() => {}
+            deleted => allow_forbidden(&of, ignore_absent(deleted))?,
+        }
+    }
+    for pod in &what.pods {
+        let stopped = stop(context, namespace, &Stop::Pod(pod.clone()), &[]).await;
+        allow_forbidden(&format!("{namespace}/{pod}"), stopped)?;
+    }
+    Ok(())
+}
+
+/// Deletes the server that only a deleted run used. Where the run leaves its children the server has no owner any more, and would keep its
+/// GPUs; a shared one has no label of a run.
+pub(crate) async fn stop_deleted_server(context: &Context, run: &BenchmarkRun) -> Result<(), Error> {
+    let noted = run.status.as_ref().and_then(|it| it.server.as_ref());
+    let Some(server) = noted.filter(|it| it.gone_time.is_none()) else { return Ok(()) };
+    let uid = run.uid().unwrap_or_default();
+    let is_its =
+        |it: &ObjectMeta| label(it, meta::SERVER) == Some(&server.name) && label(it, meta::RUN_UID) == Some(&uid);
+    stop_where(context, &run.namespace().unwrap_or_default(), &server.name, is_its).await
+}
+
+/// Deletes the shared server of this name if no run uses or used it. So whoever may delete runs can end what they started.
+///
+/// # Errors
+/// The API server's.
+pub async fn stop_unused(context: &Context, namespace: &str, name: &str) -> Result<(), Error> {
+    let is_its = |it: &ObjectMeta| is_managed_server(it, name) && label(it, meta::RUN_UID).is_none();
+    let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
+    // Most servers belong to their run, and are gone with it.
+    let found = match deployments.get_metadata_opt(name).await {
+        Err(kube::Error::Api(status)) if status.code == FORBIDDEN => return Ok(()),
+        found => found?,
+    };
+    if !found.is_some_and(|it| is_its(&it.metadata)) {
+        return Ok(());
+    }
+    let _removing = context.shared_servers.lock(namespace, name).await;
+    if uses(context, namespace, name).await? != Use::Never {
+        return Ok(());
+    }
+    info!(namespace, server = name, "removes a shared server: no run uses it");
+    stop_where(context, namespace, name, is_its).await
+}
+
+/// The shared servers in a namespace, or in all, by namespace. The last run of one may have been deleted while no operator ran.
+///
+/// # Errors
+/// The API server's.
+pub async fn shared(client: &Client, namespace: Option<&str>) -> Result<BTreeMap<String, HashSet<String>>, Error> {
+    let mut all = BTreeMap::<_, HashSet<_>>::new();
+    let selector = format!("{},{},!{}", meta::MANAGED, meta::SERVER, meta::RUN_UID);
+    each_deployment(client, namespace, &selector, |it| {
+        let names = all.entry(it.namespace.clone().unwrap_or_default()).or_default();
+        if names.len() < MOST_SHARED {
+            names.extend(it.name.clone());
+        }
+    })
+    .await?;
+    Ok(all)
+}
+
+/// Deletes the servers in a namespace, or in all, that no unfinished run uses, and prints what becomes of each. Without an operator nothing
+/// else ends them.
+///
+/// # Errors
+/// The API server's.
+pub async fn remove_idle(context: &Context, namespace: Option<&str>) -> Result<(), Error> {
+    let mut all = Vec::new();
+    let selector = format!("{},{}", meta::MANAGED, meta::SERVER);
+    each_deployment(&context.client, namespace, &selector, |it| all.extend(it.namespace.clone().zip(it.name.clone())))
+        .await?;
+    for (namespace, name) in all {
+        if uses(context, &namespace, &name).await? == Use::Now {
+            println!(
+                "server {namespace}/{name} stays: a run that has not finished uses it; delete that run to remove it"
+            );
+            continue;
+        }
+        stop_where(context, &namespace, &name, |it| is_managed_server(it, &name)).await?;
+        println!("server {namespace}/{name} is removed");
+    }
+    Ok(())
+}
+
+/// Reads the metadata of each Deployment that `selector` selects.
+async fn each_deployment(
+    client: &Client,
+    namespace: Option<&str>,
+    selector: &str,
+    mut take: impl FnMut(&ObjectMeta),
+) -> Result<(), Error> {
+    let deployments: Api<Deployment> =
+        namespace.map_or_else(|| Api::all(client.clone()), |it| Api::namespaced(client.clone(), it));
+    let mut params = ListParams::default().labels(selector).limit(PAGE);
+    loop {
+        let page = deployments.list_metadata(&params).await?;
+        page.items.iter().for_each(|it| take(&it.metadata));
+        match page.metadata.continue_.filter(|it| !it.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Deletes the Deployment and the Services of the server of this name that `is_its` accepts and nobody is deleting.
+async fn stop_where(
+    context: &Context,
+    namespace: &str,
+    name: &str,
+    is_its: impl Fn(&ObjectMeta) -> bool,
+) -> Result<(), Error> {
+    let is_its = |it: &ObjectMeta| it.deletion_timestamp.is_none() && is_its(it);
+    let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
+    let found = match deployments.get_metadata_opt(name).await {
+        // The administrator has taken the rights on servers away.
+        Err(kube::Error::Api(status)) if status.code == FORBIDDEN => {
+            return allow_forbidden(&format!("{namespace}/{name}"), Err(kube::Error::Api(status).into()));
+        }
+        found => found?.filter(|it| is_its(&it.metadata)),
+    };
+    let services: Api<Service> = Api::namespaced(context.client.clone(), namespace);
+    let of_server = ListParams::default().labels(&format!("{}={name}", meta::SERVER));
+    let own = services.list(&of_server.limit(PAGE)).await?.items.into_iter().filter(|it| is_its(&it.metadata));
+    let left = StopServer {
+        deployment: found.map(|it| (name.to_owned(), it.uid())),
+        services: own.map(|it| it.name_any()).collect(),
+        pods: Vec::new(),
+    };
+    if left == StopServer::default() { Ok(()) } else { stop_server(context, namespace, &left).await }
+}
+
+/// Whether an object belongs to the server of this name, and the operator created it.
+fn is_managed_server(metadata: &ObjectMeta, name: &str) -> bool {
+    meta::is_managed(metadata) && label(metadata, meta::SERVER).is_some_and(|it| it == name)
+}
+
+fn label<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a String> {
+    metadata.labels.as_ref()?.get(key)
+}
