@@ -35,9 +35,9 @@ pub use pods::{NetworkPolicySettings, PodSecurity, Scraper};
 pub use profile::ProfileSource;
 pub use profiling::ResolvedProfiling;
 pub use server::{
-    DEV_MODE, InferenceStack, LOG_PORT, LogAddress, ManagedServer, OWN_PROGRAM, Place, PodTimes, ReplicaStart,
-    ServerInPods, ServerNames, ServerReplicas, SleepFault, StackFile, llm_d_server, log_port, managed_server,
-    resolve_server, server_image,
+    DEV_MODE, InferenceStack, LOG_PORT, LOG_TOKEN, LogAddress, ManagedServer, OWN_PROGRAM, Place, PodTimes,
+    ReplicaStart, ServerInPods, ServerNames, ServerReplicas, SleepFault, StackFile, llm_d_server, log_port,
+    managed_server, resolve_server, server_image,
 };
 pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope, readable_slo};
 pub use target::{Endpoint, REDACTED, is_secret_name, unix_socket, without_credentials};

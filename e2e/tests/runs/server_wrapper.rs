@@ -3,6 +3,8 @@
 use anyhow::{Context, ensure};
 use crds::{BenchmarkRunStatus, Outcome};
 use e2e::{Cluster, Namespace, PATIENT};
+use k8s_openapi::api::core::v1::Pod;
+use kube::{ResourceExt as _, api::ListParams};
 use serde_json::Value;
 
 use crate::runs::{SOON, against};
@@ -34,7 +36,8 @@ async fn the_report_has_the_log_and_the_start_of_each_server() -> anyhow::Result
     // The strictest level: the wrapper needs no more than the simulated server.
     let labels = [("pod-security.kubernetes.io/enforce", "restricted")];
     let namespace = Namespace::labelled(&cluster, "wrapper", &labels).await?;
-    namespace.create_run("one", &against(&format!("{{server: {{{SERVER}}}}}"), 5.0, 3, CLAIM)).await?;
+    let kept = format!("{{server: {{{SERVER}, lifecycle: Keep}}}}");
+    namespace.create_run("one", &against(&kept, 5.0, 3, CLAIM)).await?;
     let status = passed(&namespace, "one").await?;
     let document = report(&namespace, &status).await?;
     let start = &document["startups"][0];
@@ -44,6 +47,11 @@ async fn the_report_has_the_log_and_the_start_of_each_server() -> anyhow::Result
     let log = file(&namespace, &status, "server/0.log").await?;
     ensure!(log.contains("org/m"), "{log}");
     ensure!(document["managedServer"].get("notes").is_none(), "{}", document["managedServer"]);
+    let pods = ListParams::default().labels("app.kubernetes.io/component=server");
+    let pod = namespace.api::<Pod>().list(&pods).await?.items.first().context("the server is kept")?.name_any();
+    let path = format!("/api/v1/namespaces/{}/pods/{pod}:8099/proxy/log", namespace.name);
+    let refused = cluster.client.request_text(http::Request::get(&path).body(Vec::new())?).await;
+    ensure!(format!("{refused:?}").contains("401"), "the log needs no token: {refused:?}");
 
     namespace.create_run("two", &against(&format!("{{server: {{{SERVER}, replicas: 2}}}}"), 5.0, 3, CLAIM)).await?;
     let status = passed(&namespace, "two").await?;

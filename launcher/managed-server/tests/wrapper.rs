@@ -135,6 +135,32 @@ fn an_engine_that_a_signal_ends_has_its_number_in_the_exit_status() {
 }
 
 #[test]
+fn the_log_is_for_those_who_have_its_token_and_the_engine_does_not_get_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = choose(None, 1).unwrap()[0];
+    let script = "echo token=$BENCHWRIGHT_LOG_TOKEN; exec sleep 60";
+    let mut process = wrapper(folder.path(), port, 0, &["sh", "-c", script]);
+    let mut process = process.env("BENCHWRIGHT_LOG_TOKEN", "5ec2e7").spawn().unwrap();
+    let out = BufReader::new(process.stdout.take().unwrap());
+    let mut wrapped = Wrapped { folder, process, out, port };
+    assert_eq!(wrapped.line(), "token=");
+    for path in ["/log", "/start", "/traces", "/other"] {
+        for header in
+            ["", "\r\nAuthorization: Bearer 5ec2e8", "\r\nAuthorization: Bearer ", "\r\nAuthorization: 5ec2e7"]
+        {
+            let (status, body) = wrapped.ask(&format!("GET {path} HTTP/1.1{header}\r\nX: "));
+            assert_eq!(
+                (status, body.starts_with(b"the log of this server is for launchers")),
+                (401, true),
+                "{path} {header}"
+            );
+        }
+    }
+    let (status, body) = wrapped.ask("GET /log HTTP/1.1\r\nAuthorization: Bearer 5ec2e7\r\nX: ");
+    assert_eq!((status, body.as_slice()), (200, b"token=\n".as_slice()));
+}
+
+#[test]
 fn a_program_that_cannot_be_started_is_named() {
     let missing = run(&["/no/such/engine", "serve"]);
     assert_eq!(missing.status.code(), Some(127));

@@ -13,7 +13,7 @@ use std::{
 use crds::{
     Envelope, ResolvedRun,
     benchmark_run::BenchmarkRunSpec,
-    resolve::{Egress, RunIdentity, Settings, resolve},
+    resolve::{Egress, LOG_TOKEN, RunIdentity, Settings, resolve},
 };
 
 /// Ten short requests in a second.
@@ -31,6 +31,9 @@ pub struct Pod {
     folder: tempfile::TempDir,
     attempt: u32,
 }
+
+/// The token of the log of a server in another pod.
+pub const SERVER_TOKEN: &str = "5ec2e7";
 
 impl Pod {
     pub fn new() -> Pod {
@@ -93,6 +96,7 @@ impl Pod {
     /// The same with other flags, and without a port of its status.
     pub fn command_with(&self, more: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_benchwright"));
+        command.env(LOG_TOKEN, SERVER_TOKEN);
         command
             .args(["run", "--mounted"])
             .arg(self.path("input"))

@@ -9,12 +9,12 @@ use std::{
 
 use crds::{
     Outcome, ResolvedRun,
-    resolve::{Endpoint, LogAddress, PodTimes},
+    resolve::{Endpoint, LOG_TOKEN, LogAddress, PodTimes},
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::pod::fixture::Pod;
+use crate::pod::fixture::{Pod, SERVER_TOKEN};
 
 /// The log of a real start, which takes 70 seconds.
 const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/startup/tests/logs/vllm-0.32.0-cold-compile-info.log");
@@ -61,6 +61,7 @@ impl Server {
             .arg(pod.path("pod/server.log"))
             .args(["--", "sh", "-c", &script])
             .env("VLLM_SERVER_DEV_MODE", "1")
+            .env(LOG_TOKEN, SERVER_TOKEN)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use crds::{
-    BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus,
-    resolve::{ServerNames, managed_server},
+    BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, hex,
+    resolve::{LOG_TOKEN, ServerNames, managed_server},
     status::Phase,
 };
 use k8s_openapi::api::{
@@ -16,7 +16,7 @@ use kube::{
     api::{ApiResource, DynamicObject, ListParams},
 };
 use serde_json::Value;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::{
     MOST_PODS, pod_state_of,
@@ -52,7 +52,8 @@ pub(super) async fn observe(
     let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), &namespace);
     let request = Request::get("deployments", &names.server);
     match reader.read(What::Server, request, deployments.get_opt(&names.server)).await? {
-        Some(found) => found.into_iter().for_each(|it| take_deployment(run, &names, &it, &mut state)),
+        Some(Some(found)) => take_deployment(run, &names, &found, &mut state),
+        Some(None) => state.log_token = new_token(),
         None => state.deployment = Presence::Unknown,
     }
     let of_server = format!("{}={}", meta::SERVER, names.server);
@@ -189,10 +190,29 @@ fn take_deployment(run: &BenchmarkRun, names: &ServerNames, deployment: &Deploym
     state.deployment = Presence::Ours;
     state.uid = deployment.uid();
     state.deleting = deployment.metadata.deletion_timestamp.is_some();
+    state.log_token = log_token(deployment);
     let Some(status) = &deployment.status else { return };
     let mut conditions = status.conditions.iter().flatten();
     let refused = conditions.find(|it| it.type_ == "ReplicaFailure" && it.status == "True");
     state.refused = refused.map(|it| it.message.clone().unwrap_or_default());
+}
+
+fn log_token(deployment: &Deployment) -> Option<String> {
+    let pod = deployment.spec.as_ref()?.template.spec.as_ref()?;
+    let container = pod.containers.iter().find(|it| it.name == CONTAINER)?;
+    container.env.iter().flatten().find(|it| it.name == LOG_TOKEN)?.value.clone()
+}
+
+/// A random token of 128 bits, in hex.
+fn new_token() -> Option<String> {
+    let mut bytes = [0; 16];
+    match rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes) {
+        Ok(()) => Some(hex(&bytes)),
+        Err(error) => {
+            warn!(?error, "this machine has no random numbers, so that the log of a server needs no token");
+            None
+        }
+    }
 }
 
 /// What a decision needs of a pod.

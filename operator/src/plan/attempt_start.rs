@@ -258,6 +258,9 @@ impl Decision<'_> {
         if let Some(target) = Target::of_input(&self.run.spec, &input.run, self.turn.settings) {
             exclusive::label(&mut job, target.key);
         }
+        if let Some(token) = &self.observed.server.log_token {
+            job::add_log_token(&mut job, token);
+        }
         if let Some(queue) = &self.run.spec.queue_name {
             queue::enqueue(&mut job, queue);
         }

@@ -6,16 +6,16 @@ use crds::{
     AnyValue, BenchmarkRun, EffectiveSpec, Settings,
     benchmark_run::{ClaimRef, KeyRef},
     pod::{USER, container_security, pod_security},
-    resolve::{PodSecurity, STATUS_PORT, effective, mounts},
+    resolve::{LOG_TOKEN, PodSecurity, STATUS_PORT, effective, mounts},
 };
 use k8s_openapi::{
     api::{
         batch::v1::{Job, JobSpec, PodFailurePolicy, PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule},
         core::v1::{
-            ConfigMapProjection, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, HTTPGetAction,
-            KeyToPath, LocalObjectReference, PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, Probe,
-            ProjectedVolumeSource, ResourceRequirements, SecretProjection, SecretVolumeSource, Volume, VolumeMount,
-            VolumeProjection,
+            ConfigMapProjection, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, EnvVar,
+            HTTPGetAction, KeyToPath, LocalObjectReference, PersistentVolumeClaimVolumeSource, PodSpec,
+            PodTemplateSpec, Probe, ProjectedVolumeSource, ResourceRequirements, SecretProjection, SecretVolumeSource,
+            Volume, VolumeMount, VolumeProjection,
         },
     },
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta, util::intstr::IntOrString},
@@ -116,6 +116,19 @@ fn template(
             ..PodSpec::default()
         }),
     }
+}
+
+/// Gives the launcher the bearer token for the log of its server.
+pub fn add_log_token(job: &mut Job, token: &str) {
+    let pod = job.spec.as_mut().and_then(|it| it.template.spec.as_mut());
+    for container in pod.into_iter().flat_map(|it| &mut it.containers) {
+        container.env.get_or_insert_default().push(log_token_variable(token));
+    }
+}
+
+/// The environment variable with the bearer token for the log of a server.
+pub fn log_token_variable(token: &str) -> EnvVar {
+    EnvVar { name: LOG_TOKEN.into(), value: Some(token.to_owned()), value_from: None }
 }
 
 fn container(launcher: &effective::Launcher, volume_mounts: Vec<VolumeMount>) -> Container {

@@ -16,6 +16,10 @@ use crate::{
 /// The port on which the pods of a server give their log and their traces, unless the server itself has it.
 pub const LOG_PORT: u16 = 8099;
 
+/// The environment variable with the bearer token for [`LOG_PORT`]. The operator sets it for the server and for the launchers that use
+/// the server. It is in no file, so that no result contains it.
+pub const LOG_TOKEN: &str = "BENCHWRIGHT_LOG_TOKEN";
+
 /// The path of our own program in our image.
 pub const OWN_PROGRAM: &str = "/benchwright";
 

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use cluster::{ServerNames, ServerReplicas, managed_server, server_image};
 pub(super) use cluster::{called_host, check_run, metrics, replicas};
 pub(super) use in_pods::in_pods;
-pub use in_pods::{LOG_PORT, LogAddress, OWN_PROGRAM, PodTimes, ServerInPods, log_port};
+pub use in_pods::{LOG_PORT, LOG_TOKEN, LogAddress, OWN_PROGRAM, PodTimes, ServerInPods, log_port};
 pub(super) use modelservice::is_of_charts;
 pub use modelservice::{InferenceStack, StackFile, llm_d_server};
 pub use sleep_mode::{DEV_MODE, SleepFault};

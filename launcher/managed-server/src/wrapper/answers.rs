@@ -1,4 +1,5 @@
-//! [I/O] What is answered of an engine, over HTTP: `/log`, `/start`, `/traces` and `/traces/NAME`. Nothing can be changed by it.
+//! [I/O] What is answered of an engine, over HTTP: `/log`, `/start`, `/traces` and `/traces/NAME`, to requests with the bearer token of the
+//! server. Nothing can be changed by it.
 
 use std::{
     convert::Infallible,
@@ -14,7 +15,10 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Response, StatusCode, header::CONTENT_TYPE};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode,
+    header::{AUTHORIZATION, CONTENT_TYPE},
+};
 use hyper::{
     body::{Body, Frame, Incoming, SizeHint},
     server::conn::http1,
@@ -76,6 +80,10 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
         let service = service_fn(move |request: Request<Incoming>| {
             let state = Arc::clone(&state);
             async move {
+                if !state.admits(request.headers()) {
+                    let message = "the log of this server is for launchers of its runs, which send its token\n";
+                    return Ok(text(StatusCode::UNAUTHORIZED, message));
+                }
                 if request.uri().path() == START {
                     state.ready.look().await;
                 }
@@ -99,6 +107,20 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
             drop(place);
         });
     }
+}
+
+impl State {
+    /// Whether a request has the token of the server, if the server has one.
+    fn admits(&self, headers: &HeaderMap) -> bool {
+        let Some(token) = &self.token else { return true };
+        let sent = headers.get(AUTHORIZATION).and_then(|it| it.as_bytes().strip_prefix(b"Bearer "));
+        sent.is_some_and(|it| is_equal(it, token.as_bytes()))
+    }
+}
+
+/// Compares in a time that does not depend on where two texts of one length differ.
+fn is_equal(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |found, (one, other)| found | (one ^ other)) == 0
 }
 
 fn answer(state: &State, method: &Method, path: &str) -> Response<Parts> {

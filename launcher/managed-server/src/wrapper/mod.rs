@@ -23,6 +23,7 @@ use std::{
 };
 
 use clock::Clock;
+use crds::resolve::LOG_TOKEN;
 use jiff::Timestamp;
 use rustix::{
     io::ioctl_fionread,
@@ -102,6 +103,8 @@ struct State {
     log: Option<Mutex<Log>>,
     path: PathBuf,
     traces: Option<PathBuf>,
+    /// The bearer token that requests must have, from the variable [`LOG_TOKEN`], which the engine does not get. `None`: they need none.
+    token: Option<String>,
     /// Process and time; unset: it is not started yet.
     started: OnceLock<(i32, Timestamp)>,
     ready: Readiness,
@@ -212,6 +215,7 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
         log: log.ok().map(Mutex::new),
         path: order.log,
         traces: order.traces,
+        token: std::env::var(LOG_TOKEN).ok().filter(|it| !it.is_empty()),
         started: OnceLock::new(),
         ready: Readiness::of(order.ready),
         starts,
@@ -228,7 +232,7 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
     let (out, child_out) = io::pipe()?;
     let (err, child_err) = io::pipe()?;
     let mut process = Command::new(program);
-    process.args(args).process_group(0).stdin(Stdio::null()).stdout(child_out).stderr(child_err);
+    process.args(args).env_remove(LOG_TOKEN).process_group(0).stdin(Stdio::null()).stdout(child_out).stderr(child_err);
     let (at, clock) = (clock::now(), Clock::start());
     let child = match process.spawn() {
         Ok(child) => child,

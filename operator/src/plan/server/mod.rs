@@ -31,6 +31,8 @@ pub struct ServerState {
     pub services: Vec<String>,
     /// Its pods.
     pub pods: Vec<ServerPod>,
+    /// The bearer token for its log: of the Deployment, or a new random one where there is no Deployment. `None`: its log needs none.
+    pub log_token: Option<String>,
 }
 
 impl ServerState {

@@ -26,7 +26,7 @@ use k8s_openapi::{
 use super::wrapper;
 use crate::plan::{
     Child,
-    job::{STAY, pull_secret, quantities},
+    job::{STAY, log_token_variable, pull_secret, quantities},
     meta, network_policy,
 };
 
@@ -63,7 +63,7 @@ pub fn services(effective: &EffectiveSpec) -> usize {
 
 /// All objects of a server, in the order of their creation. Empty where the description cannot be used, which the input of the launcher
 /// says before. `sleep_mode`: whether the run measures the sleep of the server. `is_governed`: a policy of the namespace restricts the
-/// ingress of its pods.
+/// ingress of its pods. `log_token`: the bearer token for its log.
 pub fn build(
     run: &BenchmarkRun,
     names: &ServerNames,
@@ -71,6 +71,7 @@ pub fn build(
     settings: &Settings,
     sleep_mode: bool,
     is_governed: bool,
+    log_token: Option<&str>,
 ) -> Vec<Child> {
     let Some(server) = &run.spec.target.server else { return Vec::new() };
     let Ok(managed) = resolve_server(server, Place::Cluster) else { return Vec::new() };
@@ -86,7 +87,7 @@ pub fn build(
     if log_port(server).is_some() && settings.network_policy.is_some() {
         all.push(Child::NetworkPolicy(Box::new(policy(run, names, port, is_governed))));
     }
-    let started = Started { run, server, managed: &managed, port, effective, settings, sleep_mode };
+    let started = Started { run, server, managed: &managed, port, effective, settings, sleep_mode, log_token };
     all.push(Child::Deployment(Box::new(started.deployment(names))));
     all
 }
@@ -121,6 +122,7 @@ struct Started<'a> {
     effective: &'a EffectiveSpec,
     settings: &'a Settings,
     sleep_mode: bool,
+    log_token: Option<&'a str>,
 }
 
 fn service(run: &BenchmarkRun, names: &ServerNames, name: &str, ports: &[(&str, u16)], headless: bool) -> Service {
@@ -208,7 +210,7 @@ impl Started<'_> {
     }
 
     fn container(&self, mounts: Vec<VolumeMount>) -> Container {
-        let Started { run, server, managed, port, effective, settings, sleep_mode } = *self;
+        let Started { run, server, managed, port, effective, settings, sleep_mode, log_token } = *self;
         let start = wrapper::start(run, server, managed, port, sleep_mode);
         let resources = server.resources.clone().unwrap_or_default();
         let texts =
@@ -227,6 +229,7 @@ impl Started<'_> {
             let source = EnvVarSource { secret_key_ref: Some(key), ..EnvVarSource::default() };
             env.push(EnvVar { name: "HF_TOKEN".into(), value: None, value_from: Some(source) });
         }
+        env.extend(log_token.filter(|_| log_port(server).is_some()).map(log_token_variable));
         let ports = [("http", Some(port)), ("log", log_port(server))].into_iter().filter_map(|(name, port)| {
             Some(ContainerPort { container_port: port?.into(), name: Some(name.into()), ..ContainerPort::default() })
         });

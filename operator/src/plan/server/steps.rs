@@ -151,6 +151,7 @@ impl Decision<'_> {
                     self.turn.settings,
                     sleep_mode,
                     self.observed.governed.server_ingress,
+                    self.observed.server.log_token.as_deref(),
                 );
                 Some(plan)
             }

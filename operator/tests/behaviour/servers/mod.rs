@@ -3,6 +3,7 @@
 mod any_order;
 mod cases;
 mod events;
+mod log_token;
 mod objects;
 mod retention;
 

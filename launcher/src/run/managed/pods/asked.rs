@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crds::resolve::LogAddress;
+use crds::resolve::{LOG_TOKEN, LogAddress};
 use engine::client::Resolver;
 use reqwest::{Client, Response, Url};
 use serde::de::DeserializeOwned;
@@ -27,6 +27,13 @@ pub(super) struct Asked<'a> {
     pub(super) known: Option<&'a [IpAddr]>,
     /// How many there should be.
     pub(super) replicas: u32,
+    /// The bearer token of their logs; `None`: they need none.
+    pub(super) token: Option<String>,
+}
+
+/// The bearer token that the operator gave this launcher for the log of its server.
+pub(super) fn token() -> Option<String> {
+    std::env::var(LOG_TOKEN).ok().filter(|it| !it.is_empty())
 }
 
 /// A pod, by its own address.
@@ -34,6 +41,7 @@ pub(super) struct Pod {
     pub(super) ip: IpAddr,
     base: Url,
     client: Client,
+    token: Option<String>,
 }
 
 impl Asked<'_> {
@@ -51,7 +59,7 @@ impl Asked<'_> {
             let client = web_client::builder(resolver)?.resolve(host, it).connect_timeout(CONNECT);
             let client =
                 client.redirect(reqwest::redirect::Policy::none()).build().map_err(|error| error.to_string())?;
-            Ok(Pod { ip: it.ip(), base: base.clone(), client })
+            Ok(Pod { ip: it.ip(), base: base.clone(), client, token: self.token.clone() })
         };
         found.into_iter().map(pod).collect()
     }
@@ -74,7 +82,11 @@ impl Pod {
         if let Ok(mut parts) = url.path_segments_mut() {
             parts.clear().extend(path.split('/'));
         }
-        let response = self.client.get(url).send().await.map_err(in_words)?;
+        let mut request = self.client.get(url);
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
+        }
+        let response = request.send().await.map_err(in_words)?;
         response.error_for_status().map_err(in_words)
     }
 

@@ -21,7 +21,7 @@ use managed_server::{END_KEPT, START_KEPT, wrapper::WrappedStart};
 use tracing::warn;
 
 use super::{Described, log_note, starts};
-use asked::Asked;
+use asked::{Asked, token};
 use clock::Clock;
 use engine::client::Resolver;
 use report::{
@@ -104,7 +104,7 @@ pub(in crate::run) fn describe(
                 .map_err(|error| format!("{} cannot be made: {error}", folder.display()))
                 .and_then(|()| {
                     let known = by_replica.addresses.as_deref();
-                    let asked = Asked { address, known, replicas: about.server.replicas };
+                    let asked = Asked { address, known, replicas: about.server.replicas, token: token() };
                     blocking(read_logs(asked, resolver, &folder, limit, &mut found, &mut notes))?
                 });
             if let Err(why) = read {

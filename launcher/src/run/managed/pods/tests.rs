@@ -61,7 +61,7 @@ async fn a_pod_that_gives_nothing_keeps_its_place() {
     let address = LogAddress { host: HOST.into(), port };
     // The DNS does not have the second any more.
     let known = [ip("127.0.0.1"), ip("127.0.0.2")];
-    let asked = Asked { address: &address, known: Some(&known), replicas: 2 };
+    let asked = Asked { address: &address, known: Some(&known), replicas: 2, token: None };
     let (mut found, mut notes) = (Vec::new(), Vec::new());
     let limit = Duration::from_secs(60);
     read_logs(asked, &resolver(&["127.0.0.1"]), folder.path(), limit, &mut found, &mut notes).await.unwrap();
@@ -88,7 +88,7 @@ async fn the_traces_of_one_pod_do_not_fail_with_those_of_another() {
     pod("127.0.0.3", port, &[("/traces", r#"[{"name":"a/t.json","bytes":5}]"#), ("/traces/a/t.json", "whole")]);
     let folder = tempfile::tempdir().unwrap();
     let address = LogAddress { host: HOST.into(), port };
-    let asked = Asked { address: &address, known: None, replicas: 4 };
+    let asked = Asked { address: &address, known: None, replicas: 4, token: None };
     let mut remarks = Vec::new();
     let pods = resolver(&["127.0.0.1", "127.0.0.2", "127.0.0.3"]);
     traces::copy(asked, &pods, folder.path(), Duration::from_secs(60), &mut remarks).await.unwrap();

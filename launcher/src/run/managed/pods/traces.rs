@@ -14,7 +14,7 @@ use managed_server::wrapper::Trace;
 use tracing::info;
 
 use super::{
-    asked::{Asked, Pod},
+    asked::{Asked, Pod, token},
     blocking,
 };
 
@@ -38,7 +38,7 @@ pub(in crate::run) fn fetch(
     let mut remarks = Vec::new();
     let Some(about) = run.server.as_ref() else { return remarks };
     let Some(address) = about.log.as_ref() else { return remarks };
-    let asked = Asked { address, known: None, replicas: about.server.replicas };
+    let asked = Asked { address, known: None, replicas: about.server.replicas, token: token() };
     let copied = blocking(async {
         let late = |_| Err(format!("no answer within {}", Span(limit)));
         let copied = copy(asked, resolver, folder, settles, &mut remarks);
