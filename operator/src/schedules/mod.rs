@@ -8,7 +8,10 @@ mod tests;
 use std::{sync::Arc, time::Duration};
 
 use crds::{BenchmarkRun, BenchmarkSchedule, Reason, benchmark_schedule::status::Start, reason::Word as _};
-use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::BoxFuture};
+use futures::{
+    FutureExt as _, StreamExt as _, TryStreamExt as _,
+    future::{BoxFuture, try_join_all},
+};
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 use kube::{
     Api, Resource, ResourceExt as _,
@@ -39,6 +42,8 @@ use crate::{
 const DEBOUNCE: Duration = Duration::from_millis(200);
 /// The most decisions of one turn: a start needs three. The limit ends a cycle.
 const MAX_STEPS: usize = 6;
+/// The most runs that one turn reads at once.
+const READS: usize = 8;
 /// How soon a turn that reached its limits, or found the schedule changed, begins again.
 const AGAIN: Duration = Duration::from_secs(1);
 /// The most runs that one turn deletes: a turn has a time limit.
@@ -145,14 +150,25 @@ async fn run_turn(context: &Context, namespace: &str, known: &Known) -> Result<A
     Ok(Action::requeue(AGAIN))
 }
 
-/// The runs that the schedule controls. Labels can be copied, so that the owner counts.
+/// The runs that the schedule controls. Labels can be copied, so that the owner counts, and only runs of the schedule are read whole.
 async fn own_runs(context: &Context, schedule: &BenchmarkSchedule) -> Result<Vec<OwnRun>, Error> {
     let api: Api<Guarded> = Api::namespaced(context.client.clone(), &schedule.namespace().unwrap_or_default());
+    let mut all = Vec::new();
+    for names in own_names(&api, schedule).await?.chunks(READS) {
+        let found = try_join_all(names.iter().map(|it| api.get_opt(it))).await?;
+        let own = found.iter().flatten().filter(|it| meta::is_of_schedule(schedule, it.meta()));
+        all.extend(own.map(own_run));
+    }
+    Ok(all)
+}
+
+async fn own_names(api: &Api<Guarded>, schedule: &BenchmarkSchedule) -> Result<Vec<String>, Error> {
     let mut params = ListParams::default().labels(&format!("{}={}", meta::SCHEDULE, schedule.name_any())).limit(PAGE);
     let mut all = Vec::new();
     loop {
-        let page = api.list(&params).await?;
-        all.extend(page.items.iter().filter(|it| meta::is_of_schedule(schedule, it.meta())).map(own_run));
+        let page = api.list_metadata(&params).await?;
+        let own = page.items.into_iter().filter(|it| meta::is_of_schedule(schedule, &it.metadata));
+        all.extend(own.filter_map(|it| it.metadata.name));
         match page.metadata.continue_.filter(|it| !it.is_empty()) {
             Some(token) => params = params.continue_token(&token),
             None => return Ok(all),
