@@ -1,6 +1,6 @@
 //! Any order of events, in a world of one Job and its pods.
 
-use std::{num::NonZero, sync::LazyLock, thread};
+use std::{num::NonZero, sync::LazyLock, thread, time::Duration};
 
 use crds::{
     BenchmarkRun, BenchmarkRunStatus, Outcome, Settings,
@@ -8,7 +8,12 @@ use crds::{
     status::{MAX_ATTEMPTS, Phase},
 };
 use operator::plan::{
-    Child, Ended, JobState, LauncherInput, Observed, Plan, PodState, Presence, Refused, Stop, Turn, plan,
+    Child, Ended, JobState, LauncherInput, Observed, Plan, PodState, Presence, QueueState, Refused, Stop, Turn, Wanted,
+    exclusive::{
+        Wait,
+        line::{Ahead, Busy},
+    },
+    plan,
     status::MAX_STATUS_BYTES,
 };
 use proptest::{prelude::*, test_runner::TestRunner};
@@ -19,6 +24,8 @@ use crate::behaviour::fixture::*;
 const SEQUENCES: u32 = 1_000;
 /// The most events in a sequence.
 const MAX_EVENTS: usize = 40;
+/// The most seconds by which one event moves a clock.
+const MAX_SECONDS: u16 = 4_000;
 /// The most attempts that a sequence starts: the retries of the policy, one first attempt, and one after each suspension.
 const MAX_STARTED: usize = MAX_ATTEMPTS + 1 + MAX_EVENTS;
 
@@ -64,19 +71,42 @@ enum Event {
     SpecEdited,
     /// All that was only in memory is lost.
     OperatorRestarts,
+    /// Its queue lets the Job begin.
+    QueueAdmits,
+    /// Its queue, or something else, suspends the Job, and the Job controller deletes the pod.
+    QueueStops,
+    /// The queue exists no more, or again.
+    QueueMissing(bool),
+    /// Other runs wait for what the run has, or no longer.
+    OthersWait(bool),
+    /// Another run has the target, or no longer.
+    TargetBusy(bool),
 }
+
+/// What is run: with and without a queue, against a target inside of the pod and one outside.
+const SPECS: [&str; 4] = [
+    "target: {simulator: {}}",
+    "target: {url: 'http://model'}",
+    "target: {simulator: {}}, queueName: load",
+    "target: {url: 'http://model'}, queueName: load",
+];
+/// For how many seconds administrators let an attempt wait for its queue while others wait.
+const QUEUE_SECONDS: u32 = 60;
+/// Longer than any attempt may wait for its queue, from the latest time of any clock: the time doubles with each suspended attempt that the
+/// status has.
+const QUEUE_END: i64 = ((QUEUE_SECONDS as i64) << MAX_ATTEMPTS) + MAX_EVENTS as i64 * MAX_SECONDS as i64;
 
 fn event() -> impl Strategy<Value = Event> {
     let outcome = prop::sample::select(Outcome::ALL.to_vec());
     prop_oneof![
-        4 => (0_u16..4_000).prop_map(Event::Time),
+        4 => (0..MAX_SECONDS).prop_map(Event::Time),
         6 => Just(Event::PodComes),
         1 => any::<bool>().prop_map(Event::PodWaits),
         4 => Just(Event::PodRuns),
         4 => Just(Event::PodReady),
         2 => outcome.prop_map(Event::PodEnds),
         2 => any::<bool>().prop_map(Event::PodKilled),
-        2 => (prop_oneof![Just(0_u16), 0_u16..4_000], any::<bool>(), any::<bool>())
+        2 => (prop_oneof![Just(0_u16), 0..MAX_SECONDS], any::<bool>(), any::<bool>())
             .prop_map(|(ahead, killed, kept)| Event::LauncherStopped { ahead, killed, kept }),
         3 => any::<bool>().prop_map(Event::StoppedPodEnds),
         3 => Just(Event::PodGone),
@@ -88,12 +118,17 @@ fn event() -> impl Strategy<Value = Event> {
         2 => Just(Event::StatusWriteFails),
         2 => Just(Event::StatusWriteIsLate),
         2 => Just(Event::LateWriteArrives),
-        1 => (0_u16..4_000).prop_map(Event::ClockSetBack),
+        1 => (0..MAX_SECONDS).prop_map(Event::ClockSetBack),
         1 => Just(Event::NodeLost),
         1 => any::<bool>().prop_map(Event::PodReplaced),
         1 => Just(Event::JobRecreated),
         1 => Just(Event::SpecEdited),
         2 => Just(Event::OperatorRestarts),
+        3 => Just(Event::QueueAdmits),
+        1 => Just(Event::QueueStops),
+        1 => any::<bool>().prop_map(Event::QueueMissing),
+        1 => any::<bool>().prop_map(Event::OthersWait),
+        1 => any::<bool>().prop_map(Event::TargetBusy),
     ]
 }
 
@@ -117,6 +152,10 @@ struct World {
     foreign: Option<u32>,
     input: LauncherInput,
     jobs_created: usize,
+    queue_missing: bool,
+    /// Since when others wait for what the run has.
+    others_since: Option<i64>,
+    target_busy: bool,
 }
 
 static SETTINGS: LazyLock<Settings> = LazyLock::new(settings);
@@ -140,6 +179,9 @@ impl World {
             others: Vec::new(),
             foreign: None,
             jobs_created: 0,
+            queue_missing: false,
+            others_since: None,
+            target_busy: false,
         }
     }
 
@@ -222,6 +264,22 @@ impl World {
                 }
             }
             Event::ClockSetBack(seconds) => self.now -= i64::from(*seconds),
+            Event::QueueAdmits => {
+                if let Some((_, job)) = self.job.as_mut().filter(|(_, job)| job.suspended && !job.deleting) {
+                    (job.suspended, job.started) = (false, Some(at(self.now)));
+                }
+            }
+            Event::QueueStops => {
+                if let Some((_, job)) = self.job.as_mut().filter(|(_, job)| !job.complete && job.failed.is_none()) {
+                    job.suspended = true;
+                    if has_pod {
+                        self.pod.deleting.get_or_insert(at(self.now + 60));
+                    }
+                }
+            }
+            Event::QueueMissing(missing) => self.queue_missing = *missing,
+            Event::OthersWait(wait) => self.others_since = wait.then_some(self.others_since.unwrap_or(self.now)),
+            Event::TargetBusy(busy) => self.target_busy = *busy,
             _ => {}
         }
         if let Some((_, job)) = &self.job
@@ -239,7 +297,7 @@ impl World {
     }
 
     fn may_have_a_pod(&self) -> bool {
-        let live = |job: &JobState| !job.deleting && !job.complete && job.failed.is_none();
+        let live = |job: &JobState| !job.deleting && !job.suspended && !job.complete && job.failed.is_none();
         self.pod.name.is_none() && self.ended.is_none() && self.job.as_ref().is_some_and(|(_, job)| live(job))
     }
 
@@ -282,9 +340,18 @@ impl World {
         }
         if let Some((_, job)) = self.job.as_ref().filter(|(number, _)| of_last(*number)) {
             observed.job = job.clone();
+            if job.suspended {
+                let queue = QueueState { exists: !self.queue_missing, message: "no quota".into() };
+                observed.queue = self.run.spec.queue_name.as_ref().map(|_| queue);
+                observed.wanted = self.others_since.map(|it| Wanted { since: at(it), limit: QUEUE_SECONDS });
+            }
         }
         let open = last.as_ref().is_some_and(|it| it.end_time.is_none());
         let number = last.map_or(1, |it| if open { it.number } else { it.number + 1 });
+        if self.target_busy && !open {
+            let busy = Busy { position: 1, ahead: Ahead::Has, name: "bench/other".into() };
+            observed.wait = Some(Wait { busy, keep_message: false, next_look: Duration::from_secs(1) });
+        }
         if !open || self.run.status.as_ref().is_some_and(|it| it.phase == Some(Phase::Preparing)) {
             let mut input = self.input.clone();
             input.run.run.attempt = number;
@@ -312,7 +379,9 @@ impl World {
             let Child::Job(job) = child else { continue };
             assert!(self.job.is_none() && self.pod.name.is_none(), "a second Job beside {:?} {:?}", self.job, self.pod);
             let number = job.metadata.labels.as_ref().unwrap()["benchwright.dev/attempt"].parse().unwrap();
-            let state = JobState { presence: Presence::Ours, created: Some(at(self.now)), ..JobState::default() };
+            let suspended = job.spec.as_ref().and_then(|it| it.suspend) == Some(true);
+            let created = Some(at(self.now));
+            let state = JobState { presence: Presence::Ours, created, suspended, ..JobState::default() };
             self.job = Some((number, state));
             self.ended = None;
             self.jobs_created += 1;
@@ -377,16 +446,19 @@ fn check_step(before: &BenchmarkRunStatus, after: &BenchmarkRunStatus) {
 }
 
 /// Lets a sequence happen, and then waits for the end.
-fn check_sequence(events: &[Event], retries: u32) {
-    let mut world = World::new(&format!("{{target: {{simulator: {{}}}}, execution: {{retry: {{limit: {retries}}}}}}}"));
+fn check_sequence(spec: &str, events: &[Event], retries: u32) {
+    let mut world = World::new(&format!("{{{spec}, execution: {{retry: {{limit: {retries}}}}}}}"));
     for event in events {
         world.befall(event);
         world.turn();
     }
     // From here nothing interferes, and time passes: every run comes to its end.
     world.run.spec.suspend = false;
-    (world.lose_status, world.delay_status) = (false, false);
+    (world.lose_status, world.delay_status, world.target_busy) = (false, false, false);
+    check_hold(&mut world);
+    world.others_since = None;
     for _ in 0..100 {
+        world.befall(&Event::QueueAdmits);
         if world.run.status.as_ref().is_some_and(|it| it.phase.is_some_and(Phase::is_terminal)) {
             break;
         }
@@ -397,12 +469,30 @@ fn check_sequence(events: &[Event], retries: u32) {
     let status = world.run.status.clone().unwrap_or_default();
     assert!(status.phase.is_some_and(Phase::is_terminal), "the run never ends: {status:#?}");
     assert!(world.jobs_created <= MAX_STARTED, "{} Jobs were created", world.jobs_created);
-    let suspensions = events.iter().filter(|it| matches!(it, Event::Suspend(true))).count();
+    // While others wait, an attempt in a queue ends whenever time has passed.
+    let suspends = |it: &&Event| matches!(it, Event::Suspend(true) | Event::QueueStops | Event::Time(_));
+    let suspensions = events.iter().filter(suspends).count() + 1;
     let number = status.attempts.last().map_or(0, |it| it.number as usize);
     assert!(number <= retries as usize + 1 + suspensions, "attempt {number} with {retries} retries");
     // A write that was on its way all the time arrives last.
     world.befall(&Event::LateWriteArrives);
     assert_eq!(of_generation_0(&world.run.status.unwrap_or_default()), of_generation_0(&status));
+}
+
+/// An attempt that its queue does not admit lets the others in.
+fn check_hold(world: &mut World) {
+    let attempt = |world: &World| {
+        let last = world.run.status.as_ref().and_then(|it| it.attempts.last());
+        last.filter(|it| it.end_time.is_none()).map(|it| it.number)
+    };
+    let is_suspended = world.job.as_ref().is_some_and(|(_, job)| job.suspended && !job.deleting);
+    let Some(number) = attempt(world).filter(|_| is_suspended) else { return };
+    world.befall(&Event::OthersWait(true));
+    world.now += QUEUE_END;
+    for _ in 0..5 {
+        world.turn();
+    }
+    assert_ne!(attempt(world), Some(number), "it waits for its queue for ever: {:#?}", world.run.status);
 }
 
 fn sequences() -> u32 {
@@ -415,10 +505,11 @@ fn check_sequences(count: u32) -> Result<(), String> {
     let config =
         ProptestConfig { cases: count.div_ceil(workers), failure_persistence: None, ..ProptestConfig::default() };
     let check = || {
-        let input = (prop::collection::vec(event(), 0..MAX_EVENTS), 0_u32..11);
+        let spec = prop::sample::select(SPECS.to_vec());
+        let input = (spec, prop::collection::vec(event(), 0..MAX_EVENTS), 0_u32..11);
         let mut runner = TestRunner::new(config.clone());
-        runner.run(&input, |(events, retries)| {
-            check_sequence(&events, retries);
+        runner.run(&input, |(spec, events, retries)| {
+            check_sequence(spec, &events, retries);
             Ok(())
         })
     };
@@ -436,6 +527,6 @@ fn any_events_leave_one_job_at_most_and_an_end_that_stays() {
     let count = sequences();
     assert_eq!(check_sequences(count), Ok(()));
     println!(
-        "figure 1: {count} of {count} random orders of up to 40 events end as they must: at most one live Job, an end that stays, a status of at most 16 KiB"
+        "figure 1: {count} of {count} random orders of up to 40 events, with and without a queue, end as they must: at most one live Job, an end that stays, no attempt that waits for its queue while others wait, a status of at most 16 KiB"
     );
 }
