@@ -8,13 +8,17 @@ use std::{
 };
 
 use anyhow::Context;
-use crds::{BenchmarkRun, Outcome, status::Phase};
+use crds::{BenchmarkRun, BenchmarkSchedule, Outcome, status::Phase};
 use e2e::{
     Cluster, Namespace, PATIENT,
     cluster::{image_of, install, install_release},
     tools,
 };
-use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, ResourceQuota};
+use k8s_openapi::api::{
+    apps::v1::Deployment,
+    batch::v1::Job,
+    core::v1::{ConfigMap, Node, Pod, ResourceQuota},
+};
 use kube::{
     Api, ResourceExt as _,
     api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
@@ -40,11 +44,34 @@ const PHASES: [Phase; 8] = [
     Phase::Cancelled,
 ];
 
+/// What a run has beside a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum With {
+    Nothing,
+    /// A claim for its results.
+    Claim,
+    /// A server of its own.
+    Server,
+    /// A queue that nothing serves.
+    Queue,
+}
+
+/// The runs that have more than a load: name, phase in which they are held, and what they have.
+const FURTHER: [(&str, Phase, With); 6] = [
+    ("running-claim", Phase::Running, With::Claim),
+    ("succeeded-claim", Phase::Succeeded, With::Claim),
+    ("starting-claim", Phase::Starting, With::Claim),
+    ("running-server", Phase::Running, With::Server),
+    ("succeeded-server", Phase::Succeeded, With::Server),
+    ("suspended-queue", Phase::Suspended, With::Queue),
+];
+
 /// The spec of a run that gets into a phase and stays there.
-fn spec(phase: Phase) -> String {
+fn spec(phase: Phase, with: With) -> String {
     let load = |seconds: u32| format!("profile: {{variables: {{rate: '1', duration: '{seconds}'}}}}");
     let (profile, scheduling, more) = match phase {
         Phase::Pending => ("profile: {configMapRef: {name: later, key: profile.yaml}}".to_owned(), "", ""),
+        Phase::Suspended if with == With::Queue => (load(2), "", "queueName: load"),
         Phase::Suspended => (load(2), "", "suspend: true"),
         Phase::Starting => (load(2), "scheduling: {nodeSelector: {benchwright-e2e-upgrade: here}}, ", ""),
         // Longer than the other runs need to get where they stay, and than a change of the release.
@@ -54,19 +81,36 @@ fn spec(phase: Phase) -> String {
         Phase::Preparing | Phase::Collecting | Phase::Succeeded => (load(2), "", ""),
     };
     let launcher = format!("launcher: {{{scheduling}{LAUNCHER}}}");
-    format!("target: {{simulator: {{}}}}\n{profile}\n{launcher}\nstorage: {{none: {{}}}}\n{PATIENT}\n{more}")
+    let target = match with {
+        With::Server => "{server: {engine: Simulator, args: [--preset, tiny]}}",
+        _ => "{simulator: {}}",
+    };
+    let storage = if with == With::Claim { "{pvc: {claimName: results, size: 1Gi}}" } else { "{none: {}}" };
+    format!("target: {target}\n{profile}\n{launcher}\nstorage: {storage}\n{PATIENT}\n{more}")
+}
+
+/// A schedule that starts one run, whose name begins with that of the schedule.
+fn schedule() -> anyhow::Result<BenchmarkSchedule> {
+    let run: serde_json::Value = serde_saphyr::from_str(&spec(Phase::Succeeded, With::Nothing))?;
+    Ok(serde_json::from_value(json!({
+        "metadata": {"name": "succeeded-schedule"}, "spec": {"trigger": "r1", "runTemplate": {"spec": run}},
+    }))?)
 }
 
 /// The runs of two namespaces by name. In the second one no Job can be created, which holds its runs in Preparing.
 struct Fleet {
     free: Namespace,
     held: Namespace,
+    /// How many runs there are.
+    count: usize,
 }
 
 impl Fleet {
     async fn new(cluster: &Cluster) -> anyhow::Result<Fleet> {
-        let fleet =
-            Fleet { free: Namespace::new(cluster, "free").await?, held: Namespace::new(cluster, "held").await? };
+        let each = std::env::var("E2E_RUNS_EACH").ok().and_then(|it| it.parse().ok()).unwrap_or(EACH);
+        let (free, held) = (Namespace::new(cluster, "free").await?, Namespace::new(cluster, "held").await?);
+        // The last one is that of the schedule.
+        let fleet = Fleet { free, held, count: each * PHASES.len() + FURTHER.len() + 1 };
         let quota: ResourceQuota = serde_json::from_value(
             json!({"metadata": {"name": "no-jobs"}, "spec": {"hard": {"count/jobs.batch": "0"}}}),
         )?;
@@ -76,13 +120,20 @@ impl Fleet {
             Ok(quota.status.and_then(|it| it.hard).map(drop))
         };
         fleet.held.until("a quota that is enforced", LIMIT, enforced).await?;
-        let each = std::env::var("E2E_RUNS_EACH").ok().and_then(|it| it.parse().ok()).unwrap_or(EACH);
         for phase in PHASES {
             let namespace = if phase == Phase::Preparing { &fleet.held } else { &fleet.free };
             for number in 0..each {
-                namespace.create_run(&format!("{}-{number}", phase.name().to_lowercase()), &spec(phase)).await?;
+                let name = format!("{}-{number}", phase.name().to_lowercase());
+                namespace.create_run(&name, &spec(phase, With::Nothing)).await?;
             }
         }
+        for (name, phase, with) in FURTHER {
+            fleet.free.create_run(name, &spec(phase, with)).await?;
+        }
+        let schedules: Api<BenchmarkSchedule> = fleet.free.api();
+        let created = kube::core::Request::new(schedules.resource_url())
+            .create(&PostParams::default(), serde_json::to_vec(&schedule()?)?)?;
+        cluster.client.request::<serde_json::Value>(created).await?;
         Ok(fleet)
     }
 
@@ -103,7 +154,8 @@ impl Fleet {
     ) -> anyhow::Result<BTreeMap<String, BenchmarkRun>> {
         let found = || async {
             let runs = self.runs().await?;
-            let arrived = runs.iter().all(|(name, run)| phase(run) == Some(wanted(named(name))));
+            let arrived =
+                runs.len() == self.count && runs.iter().all(|(name, run)| phase(run) == Some(wanted(named(name))));
             Ok(arrived.then_some(runs))
         };
         match self.free.until(what, LIMIT, found).await {
@@ -131,6 +183,13 @@ impl Fleet {
         label_nodes(nodes, json!("here")).await?;
         for name in self.runs().await?.keys().filter(|it| it.starts_with("suspended-")) {
             self.free.patch_run(name, "suspend: false").await?;
+        }
+        // As Kueue admits a Job.
+        for job in
+            self.free.jobs().await?.iter().filter(|it| it.spec.as_ref().is_some_and(|it| it.suspend == Some(true)))
+        {
+            let admitted = Patch::Merge(json!({"spec": {"suspend": false}}));
+            self.free.api::<Job>().patch(&job.name_any(), &PatchParams::default(), &admitted).await?;
         }
         Ok(())
     }
@@ -204,7 +263,13 @@ async fn assert_survives(
             assert_eq!(was.attempts[0].pod_uid, is.attempts[0].pod_uid, "{name} was started again");
         }
     }
-    println!("{} runs in {} phases: lost 0, duplicated 0", ended.len(), PHASES.len());
+    let servers = fleet.free.api::<Deployment>().list(&ListParams::default()).await?.items;
+    assert!(servers.is_empty(), "servers are left: {:?}", servers.iter().map(|it| it.name_any()).collect::<Vec<_>>());
+    println!(
+        "{} runs in {} phases, with claims, servers, a queue and a schedule among them: lost 0, duplicated 0",
+        ended.len(),
+        PHASES.len()
+    );
     Ok(())
 }
 
@@ -218,7 +283,8 @@ fn previous(values: &[&str]) -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs an image of an earlier release: make upgrade"]
 async fn no_run_is_lost_or_doubled_by_an_upgrade_or_a_rollback() -> anyhow::Result<()> {
-    assert_survives(&|| previous(&[]), &|| install(&[])).await?;
+    const SERVERS: &str = "managedServers.enabled=true";
+    assert_survives(&|| previous(&[SERVERS]), &|| install(&[])).await?;
     // As docs/operator.md says: the definition of the later release stays.
-    assert_survives(&|| install(&[]), &|| previous(&["crds.install=false"])).await
+    assert_survives(&|| install(&[]), &|| previous(&["crds.install=false", SERVERS])).await
 }
