@@ -5,8 +5,11 @@ use std::time::Duration;
 use anyhow::Context;
 use crds::{BenchmarkRunStatus, Outcome, status::Phase};
 use e2e::{Cluster, ModelServer, Namespace};
-use k8s_openapi::api::batch::v1::Job;
-use kube::api::DeleteParams;
+use k8s_openapi::api::{batch::v1::Job, core::v1::ConfigMap, networking::v1::NetworkPolicy};
+use kube::{
+    Api,
+    api::{DeleteParams, ListParams},
+};
 use tokio::time::Instant;
 
 use crate::runs::{SOON, against, simulated};
@@ -62,7 +65,26 @@ async fn an_immediate_cancel_ends_the_pod_at_once() -> anyhow::Result<()> {
     assert_eq!(status.phase, Some(Phase::Cancelled), "{status:?}");
     namespace
         .until("the end of the pod", SOON, || async { Ok(namespace.pods("chat").await?.is_empty().then_some(())) })
-        .await
+        .await?;
+    let policies: Api<NetworkPolicy> = namespace.api();
+    let gone = || async { Ok(policies.list(&ListParams::default()).await?.items.is_empty().then_some(())) };
+    namespace.until("the end of the attempt's NetworkPolicy", SOON, gone).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_run_that_is_suspended_again_and_again_keeps_the_config_maps_of_two_attempts() -> anyhow::Result<()> {
+    let namespace = running("suspended", NO_STORAGE).await?;
+    let of_runs = ListParams::default().labels("benchwright.dev/run=chat");
+    for number in 1..4 {
+        let maps = namespace.api::<ConfigMap>().list(&of_runs).await?.items;
+        assert_eq!(maps.len(), number.min(2), "attempt {number}");
+        for (suspend, phase) in [(true, Phase::Suspended), (false, Phase::Running)] {
+            namespace.patch_run("chat", &format!("suspend: {suspend}")).await?;
+            namespace.wait_for("chat", phase.name(), SOON * 2, |it| it.phase == Some(phase)).await?;
+        }
+    }
+    Ok(())
 }
 
 /// From the cancel on, the longest time in which the server may still get new requests: a second, trebled for a busy machine.
