@@ -87,8 +87,9 @@ pub fn install(values: &[&str]) -> anyhow::Result<()> {
     install_release(
         &tools::repository().join("charts/benchwright"),
         image(),
-        // The tests set what the preset for shared clusters forbids.
-        &[&[built.as_str(), "managedServers.enabled=true", "policy.preset=trusted"], values].concat(),
+        // The tests set what the preset for shared clusters forbids, and their users have Kubernetes' own roles.
+        &[&[built.as_str(), "managedServers.enabled=true", "policy.preset=trusted", "aggregateRoles=true"], values]
+            .concat(),
     )
 }
 

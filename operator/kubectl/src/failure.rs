@@ -48,8 +48,8 @@ pub(crate) struct Right {
     pub(crate) group: &'static str,
     /// With its subresource, such as `pods/exec`.
     pub(crate) resource: &'static str,
-    /// The role of Kubernetes that has it with the roles of the chart.
-    pub(crate) role: &'static str,
+    /// The role of Kubernetes, or the end of the name of the chart's role, that has it.
+    role: &'static str,
 }
 
 impl Right {
@@ -60,6 +60,14 @@ impl Right {
         role: &'static str,
     ) -> Right {
         Right { verb, group, resource, role }
+    }
+
+    /// The role to ask for. Kubernetes' own roles have rights on runs only where the chart has `aggregateRoles`.
+    pub(crate) fn role(&self) -> String {
+        match self.group {
+            crds::benchmark_run::GROUP => format!("the chart's role *-operator-{}", self.role),
+            _ => format!("the role {}", self.role),
+        }
     }
 }
 
@@ -94,7 +102,7 @@ pub(crate) fn code_of(error: &kube::Error) -> Option<u16> {
 
 /// The failure of a request on an object of a namespace, which needs this right.
 pub(crate) fn refused(error: &kube::Error, right: Right, name: &str, namespace: &str) -> Failure {
-    let Right { resource, role, .. } = right;
+    let resource = right.resource;
     let object = if name.is_empty() { resource.to_owned() } else { format!("{resource} {name}") };
     Failure::error(match (code_of(error), status_of(error)) {
         (Some(401), _) => {
@@ -105,7 +113,8 @@ pub(crate) fn refused(error: &kube::Error, right: Right, name: &str, namespace: 
             format!("{object}: {}", one_line(&status.message))
         }
         (Some(403), _) => format!(
-            "you may not {right} in namespace {namespace}; ask for the role {role} in that namespace, or for this right alone"
+            "you may not {right} in namespace {namespace}; ask for {} in that namespace, or for this right alone",
+            right.role()
         ),
         (Some(404), Some(status)) if status.details.as_ref().is_some_and(|it| it.kind == "namespaces") => {
             format!("namespace {namespace} does not exist; choose another with -n, or see `kubectl get namespaces`")

@@ -61,7 +61,7 @@ async fn need(connection: &Connection, need: &Need) -> Finding {
     let lacking = |rights: &[Right], answers: &[bool]| {
         let lacking: Vec<Right> = rights.iter().zip(answers).filter(|(_, may)| !**may).map(|(it, _)| *it).collect();
         let names: Vec<String> = lacking.iter().map(Right::to_string).collect();
-        lacking.first().map(|it| format!("{} in namespace {namespace}; ask for the role {}", names.join(", "), it.role))
+        lacking.first().map(|it| format!("{} in namespace {namespace}; ask for {}", names.join(", "), it.role()))
     };
     let commands = need.commands;
     match (lacking(need.rights, now), lacking(need.later, later)) {

@@ -153,7 +153,7 @@ async fn what_is_missing_fails_with_what_to_do() {
             "failed   operator          no Deployment has the labels of the chart; install the chart\n",
             "warning  admission policy  none for runs: who may create runs can use each Secret of the namespace",
             "warning  storage           there is neither claim workload-pvc nor a default StorageClass; give runs storage.pvc.storageClassName",
-            "failed   rights            run and rerun: you may not create benchmarkruns.benchwright.dev in namespace bench; ask for the role edit\n",
+            "failed   rights            run and rerun: you may not create benchmarkruns.benchwright.dev in namespace bench; ask for the chart's role *-operator-edit\n",
             "warning  rights            live progress: you may not get pods/portforward in namespace bench; ask for the role edit\n",
             "warning  rights            results: from Kubernetes 1.35 on it needs what you may not: create pods/exec in namespace bench",
         ],

@@ -56,8 +56,11 @@ async fn what_the_api_server_refuses_is_told_with_what_to_do() {
     )
     .await;
     server.deny("create", "/benchmarkruns");
-    assert_refused(&plugin, &["you may not create benchmarkruns.benchwright.dev in namespace bench", "the role edit"])
-        .await;
+    assert_refused(
+        &plugin,
+        &["you may not create benchmarkruns.benchwright.dev in namespace bench", "the chart's role *-operator-edit"],
+    )
+    .await;
     server.deny("list", "/benchmarkruns");
     let done = plugin.run(&["wait", "chat"]).await;
     assert!(done.code == Some(3) && done.stderr.contains("you may not list benchmarkruns.benchwright.dev"), "{done:?}");
