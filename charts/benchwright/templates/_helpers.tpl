@@ -59,8 +59,17 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
+{{/* In CEL: whether an operator writes the object, of this release or of another one. Its API group has no objects, and no other role grants
+rights on it. */}}
+{{- define "benchwright.isOperator" -}}
+authorizer.group('operator.benchwright.dev').resource('benchmarkruns').namespace(request.namespace).check(request.operation.lowerAscii()).allowed()
+{{- end -}}
+
 {{/* The operator's rights in a namespace; docs/operator.md lists them. */}}
 {{- define "benchwright.rules" -}}
+- apiGroups: [operator.benchwright.dev]
+  resources: [benchmarkruns]
+  verbs: [create, update]
 - apiGroups: [benchwright.dev]
   resources: [benchmarkruns]
   verbs: [get, list, watch, patch, delete]
