@@ -155,7 +155,7 @@ fn each_value_does_what_it_says() -> anyhow::Result<()> {
     const DIGEST: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     let digest = format!("image.digest={DIGEST}");
     let by_digest = format!("image: registry.example/benchwright@{DIGEST}");
-    let sets: [(&[&str], &[&str], &[&str]); 18] = [
+    let sets: [(&[&str], &[&str], &[&str]); 19] = [
         (
             &[],
             &["--policy=/etc/benchwright/policy.yaml", "--network-policy", "runAsUser: 65532", "-secret-access"],
@@ -178,10 +178,15 @@ fn each_value_does_what_it_says() -> anyhow::Result<()> {
             &["--scraper-namespace-label"],
         ),
         (&["admission.secretAccess.enabled=false"], &["name-operator-schema"], &["-secret-access"]),
+        (&["admission.policy.enabled=false"], &["-object-size"], &["failurePolicy: Ignore"]),
         (&["admission.objectSize.enabled=false"], &["-operator-writes"], &["-object-size"]),
         (&["admission.operatorWrites.enabled=false"], &["-object-size"], &["-operator-writes"]),
         (&["policy.limits.maxRequestsPerSecond=5"], &["maxRequestsPerSecond: 5"], &[]),
-        (&["watchNamespaces={a,b}"], &["--watch-namespace=b"], &["kind: ClusterRole"]),
+        (
+            &["watchNamespaces={a,b}"],
+            &["--watch-namespace=b", "request.namespace in [\"a\",\"b\"]"],
+            &["kind: ClusterRole"],
+        ),
         (&["aggregateRoles=true"], &["aggregate-to-view", "aggregate-to-edit"], &[]),
         (&["crds.install=false"], &["kind: Deployment"], &["kind: CustomResourceDefinition"]),
         (&["traces.headersSecret.name=otlp"], &["--log-level=info"], &["--otlp-endpoint", "OTEL_"]),

@@ -59,6 +59,16 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
+{{/* A regular expression for the names that one of some patterns matches, as operator/policy/src/pattern.rs does. */}}
+{{- define "benchwright.anyOf" -}}
+{{- $all := list }}
+{{- range . }}
+{{- $all = append $all (regexQuoteMeta . | replace "\\*" ".*") }}
+{{- end }}
+{{- /* No text has a letter that is neither white space nor anything else. */}}
+{{- printf "^(?s:%s)$" ($all | join "|" | default "[^\\s\\S]") }}
+{{- end -}}
+
 {{/* In CEL: whether an operator writes the object, of this release or of another one. Its API group has no objects, and no other role grants
 rights on it. */}}
 {{- define "benchwright.isOperator" -}}

@@ -12,18 +12,21 @@ use crate::connection::Connection;
 const SUBJECT: &str = "operator";
 const IMAGE: &str = "launcher image";
 const POLICY: &str = "admission policy";
+const LIMITS: &str = "admission limits";
 /// The labels that the chart gives the Deployment.
 const LABELS: &str = "app.kubernetes.io/name=benchwright,app.kubernetes.io/component=operator";
 const CHART: &str = "app.kubernetes.io/part-of=benchwright";
 /// The ends of the names of the policies for runs and for schedules.
 const OF_RUNS: &str = "-secret-access";
 const OF_SCHEDULES: &str = "-schedule-secret-access";
+/// The end of the name of the policy for the limits of both.
+const OF_LIMITS: &str = "-policy";
 const IMAGE_FLAG: &str = "--launcher-image=";
 const NAMESPACE_FLAG: &str = "--watch-namespace=";
 
 pub(super) async fn check(connection: &Connection) -> Vec<Finding> {
     let mut findings = deployments(connection).await;
-    findings.push(policy(connection).await);
+    findings.extend(policies(connection).await);
     findings
 }
 
@@ -95,22 +98,22 @@ fn is_floating(image: &str) -> bool {
     !name.contains('@') && name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
 }
 
-async fn policy(connection: &Connection) -> Finding {
+async fn policies(connection: &Connection) -> Vec<Finding> {
     let of_chart = ListParams::default().labels(CHART);
     let policies: Api<ValidatingAdmissionPolicy> = Api::all(connection.client.clone());
     let policies = match policies.list(&of_chart).await {
         Ok(found) => found.items.iter().map(|it| it.name_any()).collect::<Vec<_>>(),
         Err(error) => {
             let right = "list validatingadmissionpolicies.admissionregistration.k8s.io";
-            return Finding::not_checked(POLICY, right, &error);
+            return vec![Finding::not_checked(POLICY, right, &error)];
         }
     };
     let bindings: Api<ValidatingAdmissionPolicyBinding> = Api::all(connection.client.clone());
     match bindings.list(&of_chart).await {
-        Ok(found) => judge_policy(&policies, &found.items),
+        Ok(found) => vec![judge_policy(&policies, &found.items), judge_limits(&policies, &found.items)],
         Err(error) => {
             let right = "list validatingadmissionpolicybindings.admissionregistration.k8s.io";
-            Finding::not_checked(POLICY, right, &error)
+            vec![Finding::not_checked(POLICY, right, &error)]
         }
     }
 }
@@ -129,19 +132,8 @@ fn judge_policy(policies: &[String], bindings: &[ValidatingAdmissionPolicyBindin
         );
     }
     let names: Vec<&String> = both.iter().filter_map(|(_, it)| *it).collect();
-    let denies = |name: &str| {
-        let specs = bindings.iter().filter_map(|it| it.spec.as_ref());
-        specs.filter(|it| it.policy_name.as_deref() == Some(name)).any(|it| {
-            it.match_resources.is_none() && it.validation_actions.iter().flatten().any(|action| action == "Deny")
-        })
-    };
-    if let Some(name) = names.iter().find(|it| !denies(it)) {
-        return Finding::warning(
-            POLICY,
-            format!(
-                "{name} has no binding that denies in all namespaces, so that it has no effect; install the chart again"
-            ),
-        );
+    if let Some(warning) = names.iter().find_map(|it| without_effect(POLICY, it, bindings)) {
+        return warning;
     }
     let shown = names.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
     Finding::ok(
@@ -150,6 +142,31 @@ fn judge_policy(policies: &[String], bindings: &[ValidatingAdmissionPolicyBindin
             "{shown}: only users who may create pods can name Secrets, ConfigMaps, claims, service accounts or images"
         ),
     )
+}
+
+/// A warning for a policy that no binding enforces in all namespaces.
+fn without_effect(subject: &'static str, name: &str, bindings: &[ValidatingAdmissionPolicyBinding]) -> Option<Finding> {
+    let mut specs = bindings.iter().filter_map(|it| it.spec.as_ref());
+    let denies = specs.any(|it| {
+        it.policy_name.as_deref() == Some(name)
+            && it.match_resources.is_none()
+            && it.validation_actions.iter().flatten().any(|action| action == "Deny")
+    });
+    let text = "has no binding that denies in all namespaces, so that it has no effect; install the chart again";
+    (!denies).then(|| Finding::warning(subject, format!("{name} {text}")))
+}
+
+/// The operator judges each run as well, so that a cluster without this policy loses time and no protection.
+fn judge_limits(policies: &[String], bindings: &[ValidatingAdmissionPolicyBinding]) -> Finding {
+    let Some(name) = policies.iter().find(|it| it.ends_with(OF_LIMITS)) else {
+        return Finding::warning(
+            LIMITS,
+            "none: a run beyond the limits is created, and then fails with PolicyDenied; set admission.policy.enabled in the chart",
+        );
+    };
+    without_effect(LIMITS, name, bindings).unwrap_or_else(|| {
+        Finding::ok(LIMITS, format!("{name}: runs and schedules beyond the limits are refused when they are created"))
+    })
 }
 
 #[cfg(test)]

@@ -51,7 +51,8 @@ async fn healthy() -> (Server, Plugin) {
         "status": {"readyReplicas": 1},
     });
     server.set_object(DEPLOYMENTS, list("Deployment", &json!([operator])));
-    let names = ["schema", "secret-access", "schedule-secret-access"].map(|it| format!("benchwright-operator-{it}"));
+    let names =
+        ["schema", "secret-access", "schedule-secret-access", "policy"].map(|it| format!("benchwright-operator-{it}"));
     let policies: Vec<Value> = names.iter().map(|it| json!({"metadata": {"name": it}})).collect();
     server.set_object(POLICIES, list("ValidatingAdmissionPolicy", &policies.into()));
     let bindings: Vec<Value> = names.iter().map(|it| binding(it, "Deny")).collect();
@@ -94,6 +95,7 @@ async fn a_healthy_cluster_has_a_line_for_each_check() {
              ok       operator          benchwright-operator {version} in namespace system, 1 of 1 replicas ready\n\
              ok       launcher image    registry.example/benchwright:0.1.0\n\
              ok       admission policy  benchwright-operator-secret-access, benchwright-operator-schedule-secret-access: only users who may create pods can name Secrets, ConfigMaps, claims, service accounts or images\n\
+             ok       admission limits  benchwright-operator-policy: runs and schedules beyond the limits are refused when they are created\n\
              ok       storage           claim workload-pvc will be made with the default StorageClass standard\n\
              ok       rights            wait and gate in namespace bench\n\
              ok       rights            run and rerun in namespace bench\n\
@@ -134,6 +136,13 @@ async fn a_policy_counts_if_it_is_the_one_on_secrets_and_denies() {
     let mut narrowed = binding(runs, "Deny");
     narrowed["spec"]["matchResources"] = json!({"namespaceSelector": {"matchLabels": {"team": "a"}}});
     warns_without(&both, &[narrowed, of_schedules], &no_effect).await;
+    let no_limits = "none: a run beyond the limits is created, and then fails with PolicyDenied";
+    assert_lines(&plugin, 0, &[&format!("warning  admission limits  {no_limits}")]).await;
+    server.set_object(POLICIES, list("ValidatingAdmissionPolicy", &json!([name("policy")])));
+    let audits = list("ValidatingAdmissionPolicyBinding", &json!([binding("benchwright-operator-policy", "Audit")]));
+    server.set_object(BINDINGS, audits);
+    let no_effect = "warning  admission limits  benchwright-operator-policy has no binding that denies";
+    assert_lines(&plugin, 0, &[no_effect]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
