@@ -38,7 +38,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help quick size format lints licences test-timings accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers real-model real-vllm offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check figures browser python unit crd binaries plugin image release fuzz disruptions tenants leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
+.PHONY: help quick size format lints licences test-timings accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers real-model real-vllm offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check figures browser python unit crd binaries plugin image release fuzz disruptions tenants admission leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -127,7 +127,7 @@ loadgen-bridge-overhead: prepare ## Measure what the bridge adds to a latency
 
 test: prepare lints browser python ## Every check, the end-to-end tests included
 	@$(linted) $(threads) .ci/test
-	@echo "NOT RUN, because they take long or need a quiet machine or other programs: make real-tokenizers, make real-model, make real-vllm, make reliability, make fuzz, make disruptions, make tenants, make leader, make scale, make gitops, make flux, make kueue, make soak, make upgrade; nor e2e/cluster/network-policy/check"
+	@echo "NOT RUN, because they take long or need a quiet machine or other programs: make real-tokenizers, make real-model, make real-vllm, make reliability, make fuzz, make disruptions, make tenants, make admission, make leader, make scale, make gitops, make flux, make kueue, make soak, make upgrade; nor e2e/cluster/network-policy/check"
 
 test-timings: test ## Run `make test` and write where its time goes into docs/contributing.md; from cold in a fresh clone
 	@.ci/timings
@@ -190,6 +190,10 @@ tenants: prepare ## Fill a namespace with objects of a megabyte, and start the o
 	@cargo test --locked -p e2e --test tests --no-run
 	@OPERATOR=$(debug)/benchwright-operator $(on_control_plane) \
 	    cargo test --locked -p e2e --test tests control_plane::tenants:: -- --ignored --nocapture --test-threads=1
+
+admission: prepare ## Try the chart's admission policies on a control plane without nodes; takes a minute
+	@cargo test --locked -p e2e --test tests --no-run
+	@$(on_control_plane) cargo test --locked -p e2e --test tests control_plane::admission:: -- --ignored --nocapture --test-threads=1
 
 LEADER_PAIRS ?= 10
 LEADER_STRIKES ?= 10

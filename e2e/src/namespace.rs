@@ -96,6 +96,22 @@ impl Namespace {
         Ok(())
     }
 
+    /// The API server's refusal of an object that a user would create at a path; empty if it accepts the object. Nothing is stored.
+    ///
+    /// # Errors
+    /// When the API server does not answer.
+    pub async fn refusal(&self, user: &str, path: &str, object: &serde_json::Value) -> anyhow::Result<String> {
+        let request = http::Request::post(format!("{path}?dryRun=All"))
+            .header("Content-Type", "application/json")
+            .header("Impersonate-User", user)
+            .body(serde_json::to_vec(object)?)?;
+        match self.client.request::<serde_json::Value>(request).await {
+            Ok(_) => Ok(String::new()),
+            Err(kube::Error::Api(status)) => Ok(status.message),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Changes the spec of a run by a merge patch in YAML.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
-//! Tests on a real control plane with KWOK nodes: disruptions of a run by the cluster, several operators at once, and hostile tenants.
-//! `make disruptions`, `make leader` and `make tenants` run them.
+//! Tests on a real control plane with KWOK nodes: admission policies, disruptions of a run by the cluster, several operators at once, and
+//! hostile tenants. `make admission`, `make disruptions`, `make leader` and `make tenants` run them.
 
+mod admission;
 mod disruptions;
 mod leader;
 mod tenants;

@@ -56,7 +56,7 @@ async fn refusal(namespace: &Namespace, user: &str, spec: &str) -> anyhow::Resul
         "spec": serde_saphyr::from_str::<Value>(spec)?,
     });
     let path = format!("/apis/benchwright.dev/v1alpha1/namespaces/{}/benchmarkruns", namespace.name);
-    refusal_of(namespace, user, &path, &run).await
+    namespace.refusal(user, &path, &run).await
 }
 
 /// The same of a pod that uses an object of the name `other`.
@@ -73,19 +73,7 @@ async fn refusal_of_pod(namespace: &Namespace, user: &str, kind: &str) -> anyhow
     if kind == "service account" {
         pod["spec"]["serviceAccountName"] = json!("other");
     }
-    refusal_of(namespace, user, &format!("/api/v1/namespaces/{}/pods", namespace.name), &pod).await
-}
-
-async fn refusal_of(namespace: &Namespace, user: &str, path: &str, object: &Value) -> anyhow::Result<String> {
-    let request = http::Request::post(format!("{path}?dryRun=All"))
-        .header("Content-Type", "application/json")
-        .header("Impersonate-User", user)
-        .body(serde_json::to_vec(object)?)?;
-    match namespace.client.request::<Value>(request).await {
-        Ok(_) => Ok(String::new()),
-        Err(kube::Error::Api(status)) => Ok(status.message),
-        Err(error) => Err(error.into()),
-    }
+    namespace.refusal(user, &format!("/api/v1/namespaces/{}/pods", namespace.name), &pod).await
 }
 
 /// Finding 15, and section 6 of the operator's specification: creating a run is no way to read a Secret.
@@ -290,12 +278,12 @@ async fn a_run_with_more_metadata_than_it_may_have_is_refused() -> anyhow::Resul
             "spec": {"target": {"simulator": {}}},
         })
     };
-    let send = async |list: &str, entries: usize| refusal_of(&namespace, EDITOR, &path, &with(list, entries)).await;
+    let send = async |list: &str, entries: usize| namespace.refusal(EDITOR, &path, &with(list, entries)).await;
     namespace.until("the policy", SOON, || async { Ok((!send("labels", 65).await?.is_empty()).then_some(())) }).await?;
     let long = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "n".repeat(10_000), "uid": "u"}]);
     let mut run = with("labels", 1);
     run["metadata"]["ownerReferences"] = long;
-    let refused = refusal_of(&namespace, EDITOR, &path, &run).await?;
+    let refused = namespace.refusal(EDITOR, &path, &run).await?;
     assert!(refused.contains("metadata.ownerReferences: an entry is longer"), "{refused}");
     for (list, most) in [("labels", 64), ("annotations", 64), ("finalizers", 16), ("ownerReferences", 16)] {
         assert_eq!(send(list, most).await?, "", "{list}");
@@ -338,16 +326,16 @@ async fn the_rights_of_the_operator_create_only_what_the_operator_creates() -> a
     ];
     namespace
         .until("the policy", SOON, || async {
-            let refused = refusal_of(&namespace, &operator, &jobs("kube-system"), &job).await?;
+            let refused = namespace.refusal(&operator, &jobs("kube-system"), &job).await?;
             Ok(refused.contains("must not be in a namespace of Kubernetes").then_some(()))
         })
         .await?;
-    assert_eq!(refusal_of(&namespace, &operator, &jobs(&namespace.name), &job).await?, "");
+    assert_eq!(namespace.refusal(&operator, &jobs(&namespace.name), &job).await?, "");
     for (field, value, says) in changes {
         let mut changed = job.clone();
         let (parent, name) = field.rsplit_once('/').context("a path")?;
         changed.pointer_mut(parent).context("its parent exists")?[name] = value;
-        let refused = refusal_of(&namespace, &operator, &jobs(&namespace.name), &changed).await?;
+        let refused = namespace.refusal(&operator, &jobs(&namespace.name), &changed).await?;
         assert!(refused.contains(says), "{field}: {refused:?}");
     }
     Ok(())
