@@ -68,6 +68,16 @@ impl Exposition<'_> {
         let _ = writeln!(self.out, "{line}");
     }
 
+    /// When the process began, as the client library writes it: without a prefix and without labels.
+    pub(crate) fn process_start(&mut self) {
+        let created = self.created;
+        self.line(format_args!(
+            "# HELP process_start_time_seconds Start time of the process since unix epoch in seconds."
+        ));
+        self.line(format_args!("# TYPE process_start_time_seconds gauge"));
+        self.line(format_args!("process_start_time_seconds {created:?}"));
+    }
+
     /// One series.
     pub(crate) fn gauge(&mut self, name: &str, help: &str, value: f64) {
         self.gauges(name, help, &[("", value)]);

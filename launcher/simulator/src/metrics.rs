@@ -183,6 +183,7 @@ impl Metrics {
     /// Prometheus text, format 0.0.4.
     pub fn render(&self) -> String {
         let mut text = Exposition { out: String::with_capacity(24 << 10), labels: &self.labels, created: self.created };
+        text.process_start();
         self.render_gauges(&mut text);
         self.render_cache(&mut text);
         self.render_counters(&mut text);
@@ -312,5 +313,7 @@ mod tests {
             let line = format!("vllm:{}", line.replace("{}", labels));
             assert!(text.lines().any(|it| it == line), "{line}\n{text}");
         }
+        let start = format!("process_start_time_seconds {:?}", metrics.created);
+        assert!(text.lines().any(|it| it == start), "{start}\n{text}");
     }
 }
