@@ -46,7 +46,7 @@ pub use benchmark_run::Inputs;
 pub use folder::{Folder, StorageError, Stored};
 pub use loadgen::{LoadGenConfig, LoadGenReport, LoadGenSummary};
 pub use policy::policy;
-pub use server::{ClientTokens, ServerReport, TokenRange};
+pub use server::{ClientTokens, OtherRequests, ServerReport, TokenRange};
 pub use startup::ServerStart;
 pub use text::profile;
 

@@ -295,7 +295,7 @@ impl Order<'_> {
         if let Some(slo) = &input.run.slo {
             analysis.judge_objectives(slo, baseline.map(|it| it as &dyn Source));
         }
-        let servers = scraped.map(|it| server_metrics::report(it, &load, &analysis));
+        let servers = scraped.map(|it| server_metrics::report(it, &load, &analysis, &input.workload));
         if let Some(run) = servers.as_ref().map(|it| &it.run).filter(|it| it.whole)
             && let (Some(hits), Some(looked_up)) = (run.prefix_hits, run.prefix_queries.or(run.prompt_tokens))
         {

@@ -1,5 +1,7 @@
 //! [I/O] The server's metrics of a run: which sources there are, and when they are read.
 
+use std::{collections::BTreeMap, iter};
+
 use ::server_metrics::{
     families::Engine,
     scrape::{INTERVAL, Order, Scraped, Scraper, Source, TIMEOUT},
@@ -17,6 +19,7 @@ use engine::{
 };
 use reqwest::Url;
 use tracing::{info, warn};
+use workload_profiles::{Workload, workload::Extra};
 
 use super::ready::Secrets;
 use analysis::Analysis;
@@ -109,12 +112,36 @@ fn same_origin(one: &str, other: &str) -> bool {
 }
 
 /// The figures of what was read.
-pub(super) fn report(scraped: Scraped, load: &LoadResult, analysis: &Analysis) -> ServerReport {
+pub(super) fn report(scraped: Scraped, load: &LoadResult, analysis: &Analysis, workload: &Workload) -> ServerReport {
     let client = client_tokens(&load.recorder);
-    let report = ServerReport::new(scraped, load.clock.zero(), load.wall, analysis, client);
+    let most_requests = has_one_answer_each(workload).then(|| most_requests(&load.recorder));
+    let report = ServerReport::new(scraped, load.clock.zero(), load.wall, analysis, client, most_requests);
     let scrapes: u64 = report.scraped.addresses.iter().map(|it| it.scrapes).sum();
     info!(addresses = report.scraped.addresses.len(), scrapes, "the server's metrics were read");
     report
+}
+
+/// Whether each request is one request for the engine of the server, too. An engine counts several answers to a prompt, and each turn of a
+/// loop over the server's own tools, as requests of their own.
+fn has_one_answer_each(workload: &Workload) -> bool {
+    let of_classes = workload.classes.classes.iter().map(|it| &it.extra);
+    let mut fields = iter::once(&workload.sampling.extra).chain(of_classes).flat_map(Extra::iter);
+    fields.all(|(name, value)| match name {
+        "n" | "best_of" => value.as_u64() == Some(1),
+        "use_beam_search" => value.as_bool() == Some(false),
+        "tools" => value.as_array().is_some_and(|tools| tools.iter().all(|it| it["type"] == "function")),
+        _ => true,
+    })
+}
+
+/// The most requests that the servers can have finished for a load: all that were due, whatever became of them, with warm-up,
+/// probes, and requests that were sent again.
+fn most_requests(recorder: &Recorder) -> u64 {
+    let of_stage = |it: &StageTally| {
+        let excluded: u64 = it.excluded.values().flat_map(BTreeMap::values).sum();
+        it.requests() + excluded + it.retried
+    };
+    recorder.stages.iter().chain(&recorder.probes).map(of_stage).sum()
 }
 
 /// The tokens of all requests that were sent, by the usage of their answers. Requests that failed, ended early or have no usage
@@ -165,7 +192,10 @@ const MAX_TEMPLATE_TOKENS: u64 = 64;
 mod tests {
     use std::time::Duration;
 
-    use engine::record::RequestOutcome;
+    use crds::benchmark_run::Api;
+    use engine::{record::RequestOutcome, recorder::Keep, window::WindowPart};
+    use serde_json::json;
+    use workload_profiles::workload::{Goodput, LengthDistribution, PromptText, RequestSource};
 
     use super::*;
 
@@ -213,6 +243,38 @@ mod tests {
         assert_eq!(tokens.output, TokenRange { known: 90, most: Some(190) });
         add_record(&mut tokens, &record(RequestOutcome::HttpError(500), None, None));
         assert_eq!(tokens.prompt, TokenRange { known: 90, most: None });
+    }
+
+    #[test]
+    fn a_request_with_several_answers_is_not_one_for_the_server() {
+        let check = |api: Api, extra: serde_json::Value, expected: bool| {
+            let lengths = LengthDistribution::fixed(1);
+            let requests = RequestSource::random(lengths.clone(), lengths, PromptText::Words);
+            let mut workload = Workload::new(api, requests, Vec::new());
+            workload.sampling.extra = serde_json::from_value(extra.clone()).unwrap();
+            assert_eq!(has_one_answer_each(&workload), expected, "{extra}");
+        };
+        for extra in [json!({}), json!({"temperature": 0, "n": 1, "use_beam_search": false})] {
+            check(Api::Completions, extra, true);
+        }
+        for extra in [json!({"n": 2}), json!({"best_of": 4}), json!({"use_beam_search": true}), json!({"n": "1"})] {
+            check(Api::Chat, extra, false);
+        }
+        check(Api::Responses, json!({"tools": [{"type": "function", "name": "f"}]}), true);
+        check(Api::Responses, json!({"tools": [{"type": "web_search"}]}), false);
+    }
+
+    #[test]
+    fn every_request_that_was_due_may_have_been_finished() {
+        let mut recorder = Recorder::new(2, Goodput::default(), Keep::Summary).with_probes();
+        let count = |tally: &mut StageTally, outcome, requests| tally.outcomes.insert(outcome, requests);
+        count(&mut recorder.stages[0], RequestOutcome::Ok, 100);
+        count(&mut recorder.stages[1], RequestOutcome::Timeout, 20);
+        count(&mut recorder.probes[1], RequestOutcome::Ok, 3);
+        recorder.stages[0].retried = 4;
+        let warm_up = BTreeMap::from([(RequestOutcome::Ok, 5)]);
+        recorder.stages[0].excluded = BTreeMap::from([(WindowPart::WarmUp, warm_up)]);
+        assert_eq!(most_requests(&recorder), 132);
     }
 
     #[test]

@@ -1,6 +1,12 @@
 //! The server's metrics of a run: found at the target, named, and turned off.
 
-use std::fs;
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
 
 use crate::common::{Folder, Sim, at, profile, simulated};
 
@@ -55,4 +61,54 @@ fn named_sources_replace_the_target_and_none_turns_it_off() {
         "{said}"
     );
     assert!(!said.contains("run.yaml"), "{said}");
+}
+
+/// Sends a completion of one token as another client does, and waits for the answer.
+fn complete(url: &str) {
+    let host = url.trim_start_matches("http://");
+    let mut stream = TcpStream::connect(host).unwrap();
+    let body = r#"{"model": "simulated", "prompt": "a b c", "max_tokens": 1}"#;
+    let length = body.len();
+    write!(
+        stream,
+        "POST /v1/completions HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[test]
+fn requests_of_another_client_are_a_remark_and_a_run_alone_has_none() {
+    let folder = Folder::new();
+    let target = Sim::start(&["--preset", "tiny", "--model", "simulated"]);
+    folder.write("run.yaml", &at(&target.url, 20, &profile(10, 2)));
+    let run = || {
+        let done = folder.benchwright(&["run", "-f", "run.yaml", "--plain"]).assert().success();
+        let table = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+        let server = folder.report()["serverMetrics"].clone();
+        (table.contains("requests that this run did not send"), server)
+    };
+    let (is_told, server) = run();
+    assert_eq!((is_told, &server["otherRequests"]), (false, &0.0.into()), "{server}");
+    let has_ended = AtomicBool::new(false);
+    let (is_told, server) = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !has_ended.load(Ordering::Relaxed) {
+                complete(&target.url);
+            }
+        });
+        let told = run();
+        has_ended.store(true, Ordering::Relaxed);
+        told
+    });
+    assert!(is_told && server["otherRequests"].as_f64().unwrap() > 2.0, "{server}");
+    let remarks = server["remarks"].to_string();
+    assert!(remarks.contains("another client used it during the measurement"), "{remarks}");
+    for page in ["report.md", "report.html"] {
+        let page = fs::read_to_string(folder.path("results/latest").join(page)).unwrap();
+        assert!(page.contains("another client used it during the measurement"), "{page}");
+    }
 }

@@ -27,6 +27,8 @@ pub struct ServerMetricsDocument {
     pub client_prompt_tokens: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_generation_tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_requests: Option<f64>,
     pub remarks: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_series: Option<ServerSeriesDocument>,
@@ -49,6 +51,7 @@ impl ServerMetricsDocument {
             stages: stages.map(stage).collect(),
             client_prompt_tokens: server.client.and_then(|it| it.prompt.whole()),
             client_generation_tokens: server.client.and_then(|it| it.output.whole()),
+            other_requests: server.others.map(|it| it.others),
             remarks: server.remarks.clone(),
             time_series: server.over_time.as_ref().map(ServerSeriesDocument::new),
         }

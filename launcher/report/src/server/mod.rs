@@ -1,6 +1,7 @@
 //! What the server said of itself: figures of the run and of each stage, and what does not fit together. Pure.
 
 mod client_tokens;
+mod other_requests;
 pub(crate) mod parquet;
 mod remarks;
 pub(crate) mod table;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use analysis::Analysis;
 pub use client_tokens::{ClientTokens, TokenRange};
+pub use other_requests::OtherRequests;
 use server_metrics::{
     scrape::Scraped,
     series::{OverTime, Store, WindowFigures},
@@ -29,26 +31,32 @@ pub struct ServerReport {
     pub over_time: Option<OverTime>,
     /// `None`: the client did not count.
     pub client: Option<ClientTokens>,
+    /// Requests of other clients; `None`: the counts of the servers are not safe to compare with those of the run.
+    pub others: Option<OtherRequests>,
     /// What does not fit together, a sentence each.
     pub remarks: Vec<String>,
 }
 
 impl ServerReport {
-    /// `zero`: time zero of the run on the machine's monotonic clock; `wall`: from then to the end of the last request.
+    /// `zero`: time zero of the run on the machine's monotonic clock; `wall`: from then to the end of the last request. `most_requests`:
+    /// the most requests that a server can have finished for this run; `None`: no bound is known.
     pub fn new(
         scraped: Scraped,
         zero: Duration,
         wall: Duration,
         analysis: &Analysis,
         client: Option<ClientTokens>,
+        most_requests: Option<u64>,
     ) -> ServerReport {
         let figures = |from: Duration, to: Duration| scraped.store.figures(zero + from, zero + to, scraped.interval);
         let run = figures(Duration::ZERO, wall);
         let of_stage = |it: &analysis::StageAnalysis| Some(figures(it.figures.first_due?, it.figures.last_end?));
         let stages: Vec<_> = analysis.stages.iter().map(of_stage).collect();
         let over_time = scraped.store.over_time(zero, zero + wall, scraped.interval);
-        let remarks = remarks::remarks(&scraped, &run, &stages, client);
-        ServerReport { scraped, zero, run, stages, over_time, client, remarks }
+        let finished = || scraped.store.finished(zero, zero + wall, scraped.interval).filter(|_| run.whole);
+        let others = most_requests.and_then(|most| OtherRequests::find(&finished()?, most));
+        let remarks = remarks::remarks(&scraped, &run, &stages, client, others);
+        ServerReport { scraped, zero, run, stages, over_time, client, others, remarks }
     }
 
     pub(crate) fn store(&self) -> &Store {

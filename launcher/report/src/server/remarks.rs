@@ -1,6 +1,6 @@
-//! Remarks on the server's metrics: gaps, restarts, and tokens that differ from ours. Pure.
+//! Remarks on the server's metrics: gaps, restarts, requests of other clients, and tokens that differ from ours. Pure.
 
-use super::{ClientTokens, TokenRange};
+use super::{ClientTokens, OtherRequests, TokenRange};
 use crds::{
     figure::rate_text,
     wording::{one_line, percent},
@@ -28,6 +28,7 @@ pub(super) fn remarks(
     run: &WindowFigures,
     stages: &[Option<WindowFigures>],
     client: Option<ClientTokens>,
+    others: Option<OtherRequests>,
 ) -> Vec<String> {
     let mut found = Vec::new();
     for (url, problem) in scraped.unresolved.iter().take(MAX_NAMED) {
@@ -84,7 +85,11 @@ pub(super) fn remarks(
         ));
     }
     found.extend(quiet_gauges(run));
-    if let Some(client) = client.filter(|_| run.whole) {
+    let told = others.and_then(|it| other_clients(scraped, it));
+    let is_explained = told.is_some();
+    found.extend(told);
+    // The tokens of other clients need no remark of their own.
+    if let Some(client) = client.filter(|_| run.whole && !is_explained) {
         found.extend(mismatch("prompt", run.prompt_tokens, client.prompt));
         found.extend(mismatch("output", run.generation_tokens, client.output));
     }
@@ -108,6 +113,23 @@ fn quiet_gauges(run: &WindowFigures) -> Option<String> {
             rate_text(by_latency)
         )
     })
+}
+
+/// A remark if another client used a server during the run.
+fn other_clients(scraped: &Scraped, found: OtherRequests) -> Option<String> {
+    let OtherRequests { address, servers, finished, others } = found;
+    if others <= 0.0 {
+        return None;
+    }
+    let address = scraped.addresses.iter().find(|it| it.index == address);
+    let server = match (servers, address) {
+        (2.., Some(address)) => format!("the server at {}", place(address)),
+        _ => "the server".to_owned(),
+    };
+    Some(format!(
+        "{server} finished {others:.0} requests that this run did not send ({} of its {finished:.0}): another client used it during the measurement, and its load is part of these latencies; stop the other client, or set target.exclusive: true in its runs",
+        percent(others / finished)
+    ))
 }
 
 /// A remark where both counts differ by more than a few tokens and by more than a small share.

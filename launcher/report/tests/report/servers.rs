@@ -50,6 +50,7 @@ fn text(tokens: u64, running: u64) -> String {
     ] {
         text += &format!("vllm:{name}_total {tokens}\n");
     }
+    text += "process_start_time_seconds 100\n";
     text += &format!("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION {tokens}\n");
     for name in [
         "vllm:num_requests_running",
@@ -71,8 +72,13 @@ fn tokens_of_client(prompt: u64, output: u64) -> ClientTokens {
     ClientTokens { prompt: TokenRange::exact(prompt), output: TokenRange::exact(output) }
 }
 
-/// A server that counted this many tokens by the end of the load.
+/// A server that counted this many tokens, and as many requests, by the end of the load.
 pub fn server(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>) -> ServerReport {
+    server_of(analysed, tokens, client, tokens)
+}
+
+/// The same after a run with at most so many requests.
+fn server_of(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>, most_requests: u64) -> ServerReport {
     let mut store = Store::default();
     let index = store.add_address(None);
     for (at, tokens, running) in [(-1_i64, 0, 0), (0, 1, 2), (2, tokens / 2, 4), (6, tokens, 0)] {
@@ -110,7 +116,7 @@ pub fn server(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>) ->
         interval: ms(1_000),
         cpu: ms(12),
     };
-    ServerReport::new(scraped, ZERO, ms(5_000), &analysed.analysis, client)
+    ServerReport::new(scraped, ZERO, ms(5_000), &analysed.analysis, client, Some(most_requests))
 }
 
 fn json(fixture: &Fixture, analysed: &Analysed, server: &ServerReport) -> Value {
@@ -193,6 +199,54 @@ fn tokens_that_differ_are_a_remark_in_json_and_markdown() {
     }
 }
 
+#[test]
+fn requests_of_other_clients_are_a_remark_in_json_and_markdown() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let shared = server_of(&analysed, 2_000, Some(tokens_of_client(1_000, 1_000)), 1_760);
+    let expected =
+        "the server finished 240 requests that this run did not send (12 % of its 2000): another client used it";
+    let remarks = |it: &ServerReport| it.remarks.iter().filter(|it| it.contains("did not send")).count();
+    assert!(shared.remarks.iter().any(|it| it.starts_with(expected)), "{:?}", shared.remarks);
+    // It explains the tokens as well.
+    assert!(!shared.remarks.iter().any(|it| it.contains("tokens during the run")), "{:?}", shared.remarks);
+    assert_eq!(json(&fixture, &analysed, &shared)["serverMetrics"]["otherRequests"], 240.0);
+    let page = markdown::render(&report::Report { server_metrics: Some(&shared), ..fixture.report(&analysed) });
+    assert!(page.contains(expected), "{page}");
+    let alone = server(&analysed, 2_000, None);
+    assert_eq!((remarks(&alone), alone.others.map(|it| it.others)), (0, Some(0.0)));
+    assert_eq!(json(&fixture, &analysed, &alone)["serverMetrics"]["otherRequests"], 0.0);
+}
+
+#[test]
+fn counts_that_cannot_be_compared_say_nothing_about_other_clients() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let Scraped { store: _, addresses, .. } = server(&analysed, 260, None).scraped;
+    let others = |scrapes: &[(u64, u64)], most_requests| {
+        let mut store = Store::default();
+        let index = store.add_address(None);
+        for (at, count) in scrapes {
+            let (at, text) = (ZERO + ms(*at) - ms(1_000), text(*count, 0));
+            let answer = Answer { at, took: ms(3), text: Some(text.as_bytes()), edge: false };
+            store.record(index, answer, Keep::Known);
+        }
+        let scraped = Scraped { store, addresses: addresses.clone(), ..server(&analysed, 260, None).scraped };
+        let report = ServerReport::new(scraped, ZERO, ms(5_000), &analysed.analysis, None, most_requests);
+        assert_eq!(
+            json(&fixture, &analysed, &report)["serverMetrics"].get("otherRequests").is_some(),
+            report.others.is_some()
+        );
+        report.others.map(|it| it.others)
+    };
+    assert_eq!(others(&[(0, 100), (3_000, 300), (7_000, 600)], Some(400)), Some(100.0));
+    // A request may be several for a server.
+    assert_eq!(others(&[(0, 100), (3_000, 300), (7_000, 600)], None), None);
+    // A restart, and no scrape after the run.
+    assert_eq!(others(&[(0, 1_000), (3_000, 300), (7_000, 900)], Some(400)), None);
+    assert_eq!(others(&[(0, 100), (3_000, 900)], Some(400)), None);
+}
+
 /// The line on tokens in `report.md`.
 fn line_on_tokens(fixture: &Fixture, analysed: &Analysed, server: &ServerReport) -> String {
     let page = markdown::render(&report::Report { server_metrics: Some(server), ..fixture.report(analysed) });
@@ -255,7 +309,7 @@ fn what_the_servers_cannot_tell_is_left_out_with_a_remark() {
         server.scraped.store = Store::default();
         let index = server.scraped.store.add_address(None);
         for (at, start, tokens) in scrapes {
-            let text = format!("process_start_time_seconds {start}\n{}", text(*tokens, 1));
+            let text = text(*tokens, 1).replace("seconds 100\n", &format!("seconds {start}\n"));
             let at = ZERO + ms(*at) - ms(1_000);
             server.scraped.store.record(
                 index,
@@ -264,7 +318,7 @@ fn what_the_servers_cannot_tell_is_left_out_with_a_remark() {
             );
         }
         server.scraped.twins = vec![("http://a/metrics".into(), "http://b/metrics".into())];
-        let server = ServerReport::new(server.scraped, ZERO, ms(5_000), &analysed.analysis, None);
+        let server = ServerReport::new(server.scraped, ZERO, ms(5_000), &analysed.analysis, None, Some(0));
         let json = json(&fixture, &analysed, &server);
         assert_eq!((&json["serverMetrics"]["run"]["whole"], server.run.prompt_tokens), (&false.into(), None));
         assert!(json["serverMetrics"]["run"].get("serverTtftMs").is_none());

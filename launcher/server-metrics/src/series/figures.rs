@@ -17,7 +17,7 @@ use crate::families::{Part, Role};
 
 /// Intervals by which the scrapes of an increase may lie beyond the window. Past that an increase would be that of other windows
 /// as well.
-const REACH: u32 = 2;
+pub(super) const REACH: u32 = 2;
 
 /// What all servers together said of a window. What no server told is `None`, and so is an increase, distribution or sum that one of
 /// the servers which have it cannot give: see [`WindowFigures::is_gap`] and [`Address::is_several_servers`].
@@ -78,15 +78,15 @@ impl WindowFigures {
 
 /// Between which scrapes of an address increases count.
 #[derive(Clone, Copy, Debug)]
-struct Bracket {
+pub(super) struct Bracket {
     /// `None`: no scrape succeeded before the window.
-    begin: Option<Scrape>,
+    pub(super) begin: Option<Scrape>,
     /// The scrape from which increases count: the one before the window, or the first that succeeded.
     first: Scrape,
-    end: Scrape,
-    whole: bool,
+    pub(super) end: Scrape,
+    pub(super) whole: bool,
     /// One of the two lies too far beyond the window.
-    is_far: bool,
+    pub(super) is_far: bool,
 }
 
 impl Store {
@@ -142,7 +142,7 @@ impl Store {
     }
 }
 
-fn bracket(scrapes: &[Scrape], (from, to): (Duration, Duration), reach: Duration) -> Option<Bracket> {
+pub(super) fn bracket(scrapes: &[Scrape], (from, to): (Duration, Duration), reach: Duration) -> Option<Bracket> {
     let good = || scrapes.iter().filter(|it| it.ok).copied();
     let begin = good().take_while(|it| it.at + it.took <= from).last();
     let after = good().find(|it| it.at >= to);

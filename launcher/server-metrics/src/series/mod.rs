@@ -5,6 +5,7 @@
 //! Increases between the ends of loads stay exact; means lose resolution.
 
 mod figures;
+mod finished;
 mod histogram;
 mod levels;
 mod one;
@@ -24,6 +25,7 @@ use crate::{
     parse::{self, Counts, Sample},
 };
 pub use figures::WindowFigures;
+pub use finished::FinishedRequests;
 pub use histogram::Latency;
 pub use levels::Levels;
 pub use one::Series;

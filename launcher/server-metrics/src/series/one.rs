@@ -56,6 +56,12 @@ impl Series {
         self.numbers.iter().copied().zip(self.values.iter().copied())
     }
 
+    /// The value in this scrape.
+    pub(super) fn value_in(&self, number: u32) -> Option<f64> {
+        let place = self.numbers.binary_search(&number).ok()?;
+        self.values.get(place).copied()
+    }
+
     /// The newest value.
     pub fn last(&self) -> f64 {
         self.last
