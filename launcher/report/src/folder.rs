@@ -20,39 +20,61 @@ const MAX_SAME_NAME: u32 = 1_000;
 
 /// The results cannot be kept.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write {path}: {source}; {remedy}", path = path.display(), remedy = remedy(source))]
+#[error("cannot write {path}: {source}; {remedy}", path = path.display(), remedy = remedy(source, *chosen_by))]
 pub struct StorageError {
     /// The file or folder.
     pub path: PathBuf,
     /// Why.
     pub source: io::Error,
+    /// The setting that the remedy names.
+    pub chosen_by: ChosenBy,
+}
+
+/// The setting that chooses where results go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChosenBy {
+    /// `--results` of the command line.
+    #[default]
+    Flag,
+    /// `spec.storage` of a BenchmarkRun in a cluster.
+    Spec,
+}
+
+impl ChosenBy {
+    /// What to do where the results cannot stay.
+    pub fn other_place(self) -> &'static str {
+        match self {
+            ChosenBy::Flag => "choose another folder with --results",
+            ChosenBy::Spec => "choose another place in spec.storage (pvc.claimName, s3 or none)",
+        }
+    }
 }
 
 impl StorageError {
-    fn new(path: &Path, source: io::Error) -> Self {
-        StorageError { path: path.to_owned(), source }
+    pub(super) fn new(path: &Path, source: io::Error) -> Self {
+        StorageError { path: path.to_owned(), source, chosen_by: ChosenBy::default() }
     }
 }
 
-fn remedy(error: &io::Error) -> &'static str {
-    match error.kind() {
+fn remedy(error: &io::Error, chosen_by: ChosenBy) -> String {
+    let first = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "free space there, or ask for a larger volume in storage.pvc.size"
-        }
-        ErrorKind::FileTooLarge => "raise the limit of file sizes (ulimit -f), or choose another folder with --results",
-        ErrorKind::ReadOnlyFilesystem => "mount it writable, or choose another folder with --results",
-        ErrorKind::PermissionDenied => {
-            "let the user of this process write there, or choose another folder with --results"
-        }
-        ErrorKind::NotADirectory | ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty => {
-            "another file stands in its place: move it away, or choose another folder with --results"
+            return "free space there, or ask for a larger volume in spec.storage.pvc.size".to_owned();
         }
         // What the encoders of JSON and YAML return; the disk took no part in it.
         ErrorKind::InvalidData | ErrorKind::Other => {
-            "the content cannot be encoded, which is a defect of benchwright: report it with this message and the profile"
+            return "the content cannot be encoded, which is a defect of benchwright: report it with this message and the profile"
+                .to_owned();
         }
-        _ => "see that the folder exists and its disk is in order, or choose another one with --results",
-    }
+        ErrorKind::FileTooLarge => "raise the limit of file sizes (ulimit -f)",
+        ErrorKind::ReadOnlyFilesystem => "mount it writable",
+        ErrorKind::PermissionDenied => "let the user of this process write there",
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty => {
+            "another file stands in its place: move it away"
+        }
+        _ => "see that the folder exists and its disk is in order",
+    };
+    format!("{first}, or {}", chosen_by.other_place())
 }
 
 /// Makes a folder below `root` under a name that neither a whole folder nor a partial one has: the name itself, or with `-2` and so
@@ -291,8 +313,13 @@ mod tests {
             (ErrorKind::InvalidData, "a defect of benchwright"),
             (ErrorKind::NotFound, "exists"),
         ] {
-            let message = StorageError::new(Path::new("/results/a1"), kind.into()).to_string();
+            let error = StorageError::new(Path::new("/results/a1"), kind.into());
+            let message = error.to_string();
             assert!(message.contains("/results/a1") && message.contains(part), "{message}");
+            // A BenchmarkRun has no command line.
+            let in_cluster = StorageError { chosen_by: ChosenBy::Spec, ..error }.to_string();
+            assert!(in_cluster.contains(part) && !in_cluster.contains("--results"), "{in_cluster}");
+            assert_eq!(in_cluster.contains("spec.storage"), !part.contains("defect"), "{in_cluster}");
         }
     }
 }

@@ -43,7 +43,7 @@ use workload_profiles::{Notice, Workload};
 
 pub use accuracy::AccuracyFile;
 pub use benchmark_run::Inputs;
-pub use folder::{Folder, StorageError, Stored};
+pub use folder::{ChosenBy, Folder, StorageError, Stored};
 pub use loadgen::{LoadGenConfig, LoadGenReport, LoadGenSummary};
 pub use policy::policy;
 pub use server::{ClientTokens, OtherRequests, ServerReport, TokenRange};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use report::space::Planned;
+use report::{ChosenBy, space::Planned};
 use rustix::fs::statvfs;
 use tracing::debug;
 
@@ -17,31 +17,32 @@ const MEBIBYTE: u64 = 1 << 20;
     free = free / MEBIBYTE,
     needed = planned.bytes().div_ceil(MEBIBYTE),
     what = what(planned),
-    remedy = remedy(planned)
+    remedy = remedy(planned, *chosen_by)
 )]
 pub(super) struct TooLittleSpace {
     folder: PathBuf,
     /// Bytes.
     free: u64,
     planned: Planned,
+    chosen_by: ChosenBy,
 }
 
 /// Compares what is planned with the space that is free.
 ///
 /// # Errors
 /// The space is too small. Where the system does not say how much is free, nothing is compared.
-pub(super) fn check(folder: &Path, planned: Planned) -> Result<(), TooLittleSpace> {
+pub(super) fn check(folder: &Path, planned: Planned, chosen_by: ChosenBy) -> Result<(), TooLittleSpace> {
     match free(folder) {
-        Some(free) => compare(folder, free, planned),
+        Some(free) => compare(folder, free, planned, chosen_by),
         None => Ok(()),
     }
 }
 
-fn compare(folder: &Path, free: u64, planned: Planned) -> Result<(), TooLittleSpace> {
+fn compare(folder: &Path, free: u64, planned: Planned, chosen_by: ChosenBy) -> Result<(), TooLittleSpace> {
     if planned.bytes() <= free {
         return Ok(());
     }
-    Err(TooLittleSpace { folder: folder.to_owned(), free, planned })
+    Err(TooLittleSpace { folder: folder.to_owned(), free, planned, chosen_by })
 }
 
 /// Bytes that this process may still write on the file system of a folder; `None` where the system does not say.
@@ -79,12 +80,11 @@ fn what(planned: &Planned) -> String {
     }
 }
 
-fn remedy(planned: &Planned) -> &'static str {
-    if planned.with_rows {
-        "free space there, ask for a larger volume in storage.pvc.size, choose another folder with --results, or set storage.perRequestRecords: None"
-    } else {
-        "free space there, ask for a larger volume in storage.pvc.size, or choose another folder with --results"
-    }
+fn remedy(planned: &Planned, chosen_by: ChosenBy) -> String {
+    let other_place = chosen_by.other_place();
+    let (or, without_rows) =
+        if planned.with_rows { ("", ", or set spec.storage.perRequestRecords: None") } else { ("or ", "") };
+    format!("free space there, ask for a larger volume in spec.storage.pvc.size, {or}{other_place}{without_rows}")
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     fn message(free: u64, planned: Planned) -> Option<String> {
-        compare(Path::new("/results"), free, planned).err().map(|it| it.to_string())
+        compare(Path::new("/results"), free, planned, ChosenBy::Flag).err().map(|it| it.to_string())
     }
 
     #[test]
@@ -116,6 +116,17 @@ mod tests {
     }
 
     #[test]
+    fn the_advice_names_what_chooses_the_place() {
+        for with_rows in [true, false] {
+            let planned = Planned { stages: 1, with_rows, runs: 1, ..Planned::default() };
+            let remedy = |chosen_by| remedy(&planned, chosen_by);
+            assert!(remedy(ChosenBy::Flag).contains("choose another folder with --results"));
+            let in_cluster = remedy(ChosenBy::Spec);
+            assert!(!in_cluster.contains("--results") && in_cluster.contains("in spec.storage (pvc"), "{in_cluster}");
+        }
+    }
+
+    #[test]
     fn stages_without_a_number_are_named_with_the_rows_that_stand_for_them() {
         let planned = Planned { stages: 3, undecided_stages: 2, with_rows: true, runs: 1, ..Planned::default() };
         let message = message(0, planned).unwrap();
@@ -126,6 +137,6 @@ mod tests {
     fn the_system_says_what_is_free() {
         assert!(free(Path::new(".")).is_some_and(|it| it > 0));
         assert_eq!(free(Path::new("/no/such/folder")), None);
-        assert_eq!(check(Path::new("/no/such/folder"), Planned::default()), Ok(()));
+        assert_eq!(check(Path::new("/no/such/folder"), Planned::default(), ChosenBy::Flag), Ok(()));
     }
 }

@@ -5,6 +5,7 @@ use std::{path::PathBuf, thread};
 use crds::resolve::{Endpoint, STATUS_PORT, mounts};
 
 use crate::input::{LocalOptions, RunSource};
+use report::ChosenBy;
 
 /// No measurement was faster with more threads, and each thread has its own connections.
 const MAX_DEFAULT_THREADS: usize = 8;
@@ -63,6 +64,12 @@ impl RunOptions {
 
     pub(super) fn results(&self) -> PathBuf {
         self.results.clone().unwrap_or_else(|| if self.in_pod() { mounts::RESULTS.into() } else { "results".into() })
+    }
+
+    /// The setting that chooses where results go.
+    pub(super) fn results_chosen_by(&self) -> ChosenBy {
+        // A person in the pod has a command line.
+        if self.in_pod() && !self.now { ChosenBy::Spec } else { ChosenBy::Flag }
     }
 
     pub(super) fn threads(&self, endpoint: &Endpoint) -> usize {

@@ -221,7 +221,7 @@ fn keep(folder: SeriesFolder, done: &mut Done, order: &Order<'_>) -> Option<Stor
         folder.discard();
         return None;
     }
-    match store::optional(folder.write(&done.series(order)), &order.input.run) {
+    match store::optional(folder.write(&done.series(order)), &order.input.run, order.options.results_chosen_by()) {
         Ok(stored) => stored,
         Err(error) if done.ended_by.is_some() => {
             warn!(%error, "what the runs come to together was not written");

@@ -15,7 +15,7 @@ use super::{Failure, RunOptions, free_space};
 use crate::input::Input;
 use engine::recorder::{Keep, Records};
 use report::{
-    Folder, Inputs, Report, StorageError, Stored, earlier_attempt, index,
+    ChosenBy, Folder, Inputs, Report, StorageError, Stored, earlier_attempt, index,
     json::ReportDocument,
     partial::{self, Leftovers},
     repeats::SeriesFolder,
@@ -33,6 +33,7 @@ pub(super) struct Place {
     name: String,
     /// Whether `latest` and `index.md` beside it are kept.
     local: bool,
+    chosen_by: ChosenBy,
 }
 
 impl Place {
@@ -57,7 +58,7 @@ impl Place {
             let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
             format!("{time}-{}", run.name)
         };
-        Some(Place { root, name, local: !options.in_pod() })
+        Some(Place { root, name, local: !options.in_pod(), chosen_by: options.results_chosen_by() })
     }
 
     /// The folder of the results.
@@ -67,7 +68,8 @@ impl Place {
 
     /// Makes the folder of a series in this place. `Ok(None)` where it cannot be made and need not.
     pub(super) fn make_series(&self, run: &ResolvedRun) -> Result<Option<SeriesFolder>, Failure> {
-        optional(SeriesFolder::create(&self.root, &self.name), run).map_err(|error| Failure::storage(error.to_string()))
+        optional(SeriesFolder::create(&self.root, &self.name), run, self.chosen_by)
+            .map_err(|error| Failure::storage(error.to_string()))
     }
 
     /// The place of a run of a series.
@@ -76,9 +78,14 @@ impl Place {
     }
 }
 
-/// A storage error as a warning, where the run says that the figures count without a folder.
-pub(super) fn optional<T>(stored: Result<T, StorageError>, run: &ResolvedRun) -> Result<Option<T>, StorageError> {
-    match stored {
+/// A storage error as a warning, where the run says that the figures count without a folder. The error names the setting that chose the
+/// place.
+pub(super) fn optional<T>(
+    stored: Result<T, StorageError>,
+    run: &ResolvedRun,
+    chosen_by: ChosenBy,
+) -> Result<Option<T>, StorageError> {
+    match stored.map_err(|it| StorageError { chosen_by, ..it }) {
         Ok(stored) => Ok(Some(stored)),
         Err(error) if run.storage_required => Err(error),
         Err(error) => {
@@ -93,20 +100,20 @@ pub(super) enum Store {
     /// None is kept: it is not wanted, or cannot be and need not.
     Off,
     /// It is begun.
-    Open { folder: Box<Folder>, root: PathBuf, local: bool },
+    Open { folder: Box<Folder>, root: PathBuf, local: bool, chosen_by: ChosenBy },
 }
 
 impl Store {
     /// Begins the folder, where one is wanted. The file system has to have room for the reports.
     pub(super) fn prepare(input: &Input, place: Option<Place>, now: Timestamp) -> Result<Store, Failure> {
-        let Some(Place { root, name, local }) = place else { return Ok(Store::Off) };
+        let Some(Place { root, name, local, chosen_by }) = place else { return Ok(Store::Off) };
         let begun = Folder::create(&root, &name).and_then(|mut folder| {
             folder.mark(now)?;
             report::write_inputs(&mut folder, &input.inputs())?;
             Ok(folder)
         });
-        let begun = optional(begun, &input.run).map_err(|error| Failure::storage(error.to_string()))?;
-        let store = begun.map_or(Store::Off, |folder| Store::Open { folder: Box::new(folder), root, local });
+        let begun = optional(begun, &input.run, chosen_by).map_err(|error| Failure::storage(error.to_string()))?;
+        let store = begun.map_or(Store::Off, |folder| Store::Open { folder: Box::new(folder), root, local, chosen_by });
         match store.check_space(planned(input, &input.workload)) {
             Ok(()) => Ok(store),
             Err(error) => {
@@ -144,7 +151,7 @@ impl Store {
     fn check_space(&self, planned: Planned) -> Result<(), free_space::TooLittleSpace> {
         match self {
             Store::Off => Ok(()),
-            Store::Open { root, .. } => free_space::check(root, planned),
+            Store::Open { root, chosen_by, .. } => free_space::check(root, planned, *chosen_by),
         }
     }
 
@@ -180,7 +187,7 @@ impl Store {
 
     /// Writes the report. `Ok(None)` where none is kept.
     pub(super) fn write(self, report: &Report<'_>, inputs: &Inputs<'_>) -> Result<Option<Stored>, StorageError> {
-        let Store::Open { mut folder, root, local } = self else { return Ok(None) };
+        let Store::Open { mut folder, root, local, chosen_by } = self else { return Ok(None) };
         let is_there = folder.is_there();
         if !is_there {
             let path = folder.path().display();
@@ -197,7 +204,7 @@ impl Store {
                 false => earlier_attempt::write_message(&mut folder, &report.run.run, report.analysis),
             })
             .and_then(|()| folder.finish());
-        let stored = optional(written, report.run)?;
+        let stored = optional(written, report.run, chosen_by)?;
         if let (true, Some(stored)) = (local, &stored)
             && let Err(error) = index::add(&root, report, stored)
         {

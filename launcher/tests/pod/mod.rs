@@ -14,4 +14,5 @@ mod retention;
 mod s3;
 mod secrets;
 mod server_in_pods;
+mod storage;
 mod user;

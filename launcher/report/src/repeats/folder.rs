@@ -66,7 +66,7 @@ impl SeriesFolder {
         fill: impl FnOnce(&mut (dyn std::io::Write + Send)) -> std::io::Result<()>,
     ) -> Result<ArtifactRef, StorageError> {
         let path = self.path.join(name);
-        let Written { bytes, sha256 } = write_whole(&path, fill).map_err(|source| StorageError { path, source })?;
+        let Written { bytes, sha256 } = write_whole(&path, fill).map_err(|source| StorageError::new(&path, source))?;
         Ok(ArtifactRef { name: name.to_owned(), uri: String::new(), bytes, sha256 })
     }
 

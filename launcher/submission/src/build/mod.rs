@@ -142,7 +142,7 @@ pub enum BuildError {
 }
 
 impl From<StorageError> for BuildError {
-    fn from(StorageError { path, source }: StorageError) -> Self {
+    fn from(StorageError { path, source, .. }: StorageError) -> Self {
         BuildError::Write { path, source }
     }
 }
