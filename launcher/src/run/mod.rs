@@ -282,6 +282,10 @@ impl Order<'_> {
         let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::from_tests(tests, trials));
         analysis.judgement.remarks.extend(server.remark());
         analysis.judgement.remarks.extend(replicas.iter().filter_map(|it| it.fallback.clone()));
+        // Outside of a cluster nothing keeps runs apart, and the field has no effect.
+        if options.in_pod() {
+            analysis.judgement.remarks.extend(target::shared_remark(&input.spec, &input.run));
+        }
         if let Some(exited) = &death {
             analysis.verdict.explain_lost_target(&exited.headline());
         }

@@ -2,7 +2,10 @@
 
 use std::{net::Ipv4Addr, path::PathBuf, thread};
 
-use crds::resolve::{Endpoint, ResolvedRun};
+use crds::{
+    benchmark_run::BenchmarkRunSpec,
+    resolve::{Endpoint, ResolvedRun},
+};
 use rustix::io::Errno;
 use tokio::{net::TcpListener, sync::oneshot};
 use tracing::info;
@@ -59,4 +62,13 @@ pub(crate) fn start(
     };
     thread::Builder::new().name("simulator".into()).spawn(body).map_err(cannot)?;
     Ok((format!("http://{address}"), Some(RunningSimulator { _end: end })))
+}
+
+/// A remark if the operator lets other runs send load to the target at the same time. A simulator in the launcher is never shared.
+pub(super) fn shared_remark(spec: &BenchmarkRunSpec, run: &ResolvedRun) -> Option<String> {
+    let is_shared = spec.target.exclusive == Some(false) && !matches!(run.endpoint, Endpoint::Simulator(_));
+    is_shared.then(|| {
+        "target.exclusive is false: other runs may have used the target at the same time, and the figures may contain their load"
+            .to_owned()
+    })
 }

@@ -14,5 +14,6 @@ mod retention;
 mod s3;
 mod secrets;
 mod server_in_pods;
+mod shared_target;
 mod storage;
 mod user;
