@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 
 use crds::{
     AnyValue, any_value,
-    benchmark_run::{Api, Harness},
-    resolve::ResolvedRun,
+    benchmark_run::{Api, BenchmarkRunSpec, Harness},
+    resolve::{FieldError, ProfileSource, ResolvedRun, RunIdentity, Settings, resolve_profile},
 };
 use serde_json::Value;
 
@@ -102,6 +102,30 @@ pub fn prepare(
         (_, Err(error)) => Err(with_variables(with_overrides(error, &applied), variables)),
     }
 }
+
+/// The errors of a profile whose spec has other errors, so that its author corrects all of them at once. Empty: there are none, or the
+/// profile cannot be checked before the other errors are corrected. Of a ConfigMap nothing is checked.
+pub fn errors_beside_others(identity: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Vec<FieldError> {
+    let Some(run) = resolve_profile(identity, spec, settings) else { return Vec::new() };
+    let template = match ProfileSource::from_spec(spec) {
+        ProfileSource::Inline(text) => Ok(text),
+        ProfileSource::Shipped(name) => shipped(run.harness, &name).map(str::to_owned),
+        ProfileSource::ConfigMap(_) => return Vec::new(),
+    };
+    let prepared = template.and_then(|template| {
+        let variables = variables(&run, &spec.profile.variables)?;
+        prepare(&run, &template, &variables, &any_value::texts(&spec.profile.overrides))
+    });
+    let problems = prepared.err().map(|it| it.problems).unwrap_or_default();
+    let error = |Problem { path, message }: Problem| match path.starts_with("spec.") {
+        true => FieldError { path, message },
+        false => FieldError { path: format!("spec.profile: {path}"), message },
+    };
+    problems.into_iter().take(MAX_BESIDE_OTHERS).map(error).collect()
+}
+
+/// The most errors of a profile beside others.
+const MAX_BESIDE_OTHERS: usize = 16;
 
 /// Reads a profile that [`prepare`] rendered: for the launcher in a pod.
 ///

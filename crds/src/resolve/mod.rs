@@ -2,6 +2,7 @@
 //! launcher gets as `run.yaml`. The only place that checks a field of the spec; [`effective`] is the only one that fills in
 //! defaults.
 
+mod beside_errors;
 mod collect;
 pub mod effective;
 pub mod egress;
@@ -26,6 +27,7 @@ use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+pub use beside_errors::resolve_profile;
 pub use effective::{EffectiveSpec, Retention, claim, jobs_cleanup, run_cleanup, server_cleanup};
 pub use egress::Egress;
 pub use hardware::{Hardware, Price};

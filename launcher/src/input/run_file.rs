@@ -122,7 +122,9 @@ impl RunFile {
         }
         let mut used = spec.clone();
         used.profile.files.clear();
-        let mut run = self.resolved(path, identity, &used, &Settings::local())?;
+        // The command line may give another profile, or correct it.
+        let is_whole = options.profile.is_none() && options.overrides.is_empty() && options.variables.is_empty();
+        let mut run = self.resolved(path, identity, &used, &Settings::local(), is_whole)?;
         run.token_file.clone_from(&options.token_file);
         run.ca_file.clone_from(&options.ca_file);
         Ok((run, spec))
@@ -137,7 +139,7 @@ impl RunFile {
     ) -> Result<(ResolvedRun, BenchmarkRunSpec), InputError> {
         let spec = self.spec(path)?;
         let identity = self.identity(namespace.to_owned());
-        let run = self.resolved(path, identity, &spec, settings)?;
+        let run = self.resolved(path, identity, &spec, settings, true)?;
         Ok((run, spec))
     }
 
@@ -157,19 +159,32 @@ impl RunFile {
         }
     }
 
+    /// `with_profile`: beside other errors, those of the profile are reported as well.
     fn resolved(
         &mut self,
         path: &Path,
         identity: RunIdentity,
         spec: &BenchmarkRunSpec,
         settings: &Settings,
+        with_profile: bool,
     ) -> Result<ResolvedRun, InputError> {
-        match resolve(identity, spec, settings) {
+        match resolve(identity.clone(), spec, settings) {
             Ok(run) if self.problems.is_empty() => return Ok(run),
             Ok(_) => {}
             Err(errors) => errors.into_iter().for_each(|it| self.add(&it.path, it.message)),
         }
+        if with_profile && !self.has_problem_of_profile() {
+            for error in workload_profiles::errors_beside_others(&identity, spec, settings) {
+                self.add(&error.path, error.message);
+            }
+        }
         Err(self.take_error(path))
+    }
+
+    /// Whether the profile was not read as it is in the file.
+    fn has_problem_of_profile(&self) -> bool {
+        let fields = ["spec.profile", "spec.harness"].map(|it| format!("{}{it}", self.within));
+        self.problems.iter().any(|it| fields.iter().any(|field| it.path.starts_with(field)))
     }
 
     /// Who the run is. A name that is missing, or that cannot be generated, becomes a problem.
@@ -293,7 +308,11 @@ impl RunFile {
         }
         let problem = match self.flags.iter().find(|it| it.0 == *path) {
             Some((_, flag)) => Problem { place: None, path: (*flag).to_owned(), message },
-            None => Problem { place: Some(self.root.place_of(path)), path: path.to_owned(), message },
+            None => {
+                // Behind it is a path within the profile.
+                let field = path.split(": ").next().unwrap_or(path);
+                Problem { place: Some(self.root.place_of(field)), path: path.to_owned(), message }
+            }
         };
         self.problems.push(problem);
     }

@@ -274,3 +274,43 @@ fn a_data_set_that_is_here_is_read_and_its_faults_are_refused() {
     folder.write("rows.json", r#"[{"input": "a", "output": "b"}]"#);
     folder.benchwright(&["validate", "run.yaml"]).assert().success().stdout(predicate::str::contains("can be run"));
 }
+
+#[test]
+fn problems_of_the_profile_are_told_with_those_of_the_spec() {
+    let folder = Folder::new();
+    let spec = |profile: &str| {
+        run(
+            "name: bad",
+            &format!(
+                "target: {{}}, execution: {{deadlines: {{runSeconds: 0}}}}, profile: {profile}, \
+                 slo: {{objectives: [{{name: a, metric: ttft, stat: p99, max: 1s, stage: nope}}]}}"
+            ),
+        )
+    };
+    let inline = |rate: &str| {
+        format!("'{{data: {{type: mock}}, load: {{type: constant, stages: [{{rate: {rate}, duration: 5}}]}}}}'")
+    };
+    let override_of = "overrides: {load.stages.0.rate: -5}";
+    for (profile, rate) in [
+        (format!("{{inline: {}}}", inline("-5")), Some("is -5")),
+        (format!("{{inline: {}, {override_of}}}", inline("5")), Some("set by profile.overrides")),
+        (format!("{{inline: {}}}", inline("5")), None),
+        // The profile itself is one of the errors.
+        (format!("{{inline: {}, name: b}}", inline("-5")), None),
+    ] {
+        folder.write("bad.yaml", &spec(&profile));
+        for command in ["validate", "run"] {
+            let told = folder.benchwright(&[command, "-f", "bad.yaml"]).assert().code(10);
+            let stderr = String::from_utf8_lossy(&told.get_output().stderr).into_owned();
+            for part in ["spec.target, line 4", "spec.execution.deadlines.runSeconds, line 4"] {
+                assert!(stderr.contains(part), "{part}: {stderr}");
+            }
+            let told = stderr.lines().find(|it| it.contains("spec.profile: load.stages[0].rate, line 4"));
+            assert_eq!(told.is_some(), rate.is_some(), "{profile}: {stderr}");
+            assert!(told.zip(rate).is_none_or(|(told, rate)| told.contains(rate)), "{stderr}");
+            // The stages are known where the profile can be read.
+            let has_stages = rate.is_none() && !profile.contains("name: b");
+            assert_eq!(stderr.contains("spec.slo.objectives[0].stage"), has_stages, "{profile}: {stderr}");
+        }
+    }
+}

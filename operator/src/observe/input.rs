@@ -10,7 +10,7 @@ use crds::{
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::{Api, Client, ResourceExt as _, api::ListParams};
-use workload_profiles::{ProfileError, Workload};
+use workload_profiles::{ProfileError, Workload, errors_beside_others};
 
 use super::{
     baseline::{self, Earlier},
@@ -224,10 +224,10 @@ async fn resolve_run(
     settings: &Settings,
     reader: &mut Reader,
 ) -> Result<(ResolvedRun, Option<InputError>), Failure> {
-    let mut resolved = resolve(meta::identity(run, attempt), &run.spec, settings).map_err(|errors| {
-        let lines: Vec<_> = errors.iter().map(FieldError::to_string).collect();
-        input_error(Reason::InvalidSpec, lines.join("\n"))
-    })?;
+    let mut resolved = match resolve(meta::identity(run, attempt), &run.spec, settings) {
+        Ok(resolved) => resolved,
+        Err(errors) => return Err(invalid_spec(run, attempt, settings, errors).await),
+    };
     let stack = InferenceStack::new(&meta::identity(run, attempt), &run.spec, settings);
     let of_stack = stack.as_ref().map(Asked::of_stack);
     let mut missing = None;
@@ -256,6 +256,19 @@ async fn resolve_run(
         (baseline.report, baseline.sha256) = (Some(report), sha256);
     }
     Ok((resolved, missing))
+}
+
+/// The error for a spec that cannot be resolved. It contains the errors of the profile, so that a user corrects all at once.
+async fn invalid_spec(run: &BenchmarkRun, attempt: u32, settings: &Settings, mut errors: Vec<FieldError>) -> Failure {
+    let (identity, spec, settings) = (meta::identity(run, attempt), run.spec.clone(), settings.clone());
+    // Rendering takes too long for a thread of the async runtime.
+    let checking = tokio::task::spawn_blocking(move || errors_beside_others(&identity, &spec, &settings));
+    match checking.await {
+        Ok(of_profile) => errors.extend(of_profile),
+        Err(error) => return Failure::Turn(Error::Render(error)),
+    }
+    let lines: Vec<_> = errors.iter().map(FieldError::to_string).collect();
+    input_error(Reason::InvalidSpec, lines.join("\n"))
 }
 
 /// The report of the earlier run that `spec.slo.baseline` names.

@@ -149,6 +149,24 @@ async fn a_job_that_is_wrong_for_good_fails_the_run_with_the_servers_words() {
 }
 
 #[tokio::test]
+async fn errors_of_the_profile_are_told_with_those_of_the_spec() {
+    let profile = "{data: {type: mock}, load: {type: constant, stages: [{rate: 5, duration: 5}]}}";
+    let mut play = Play::new(&format!(
+        "{{target: {{}}, execution: {{deadlines: {{runSeconds: 0}}}}, \
+         profile: {{inline: '{profile}', overrides: {{load.stages.0.rate: '-5'}}}}}}"
+    ));
+    play.play_out(Story::Plain).await;
+    let status = play.status();
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "InvalidSpec"));
+    let stalled = status.conditions.iter().find(|it| it.kind == "Stalled").unwrap();
+    for part in
+        ["spec.target: ", "spec.execution.deadlines.runSeconds: is 0", "spec.profile: load.stages[0].rate: is -5"]
+    {
+        assert!(stalled.message.contains(part), "{part}: {}", stalled.message);
+    }
+}
+
+#[tokio::test]
 async fn objects_of_others_are_left_alone() {
     for plural in ["configmaps", "jobs"] {
         let mut play = Play::new(SIMULATOR);

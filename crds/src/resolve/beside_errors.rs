@@ -1,0 +1,54 @@
+//! The profile of a spec that has errors elsewhere: resolved alone, so that its problems are reported together with these errors.
+
+use super::{ResolvedRun, RunIdentity, Settings, resolve};
+use crate::benchmark_run::{BenchmarkRunSpec, Slo, Target};
+
+/// Resolves what a check of the profile needs: the harness, the profile, the API, the model and, if they have no error, the objectives.
+/// Everything else has its default, and the target is a simulator. `None`: the profile itself is one of the errors, or cannot be
+/// resolved alone.
+pub fn resolve_profile(identity: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Option<ResolvedRun> {
+    [spec.slo.clone(), Slo::default()].into_iter().find_map(|slo| {
+        let target = Target {
+            simulator: Some(Default::default()),
+            api: spec.target.api,
+            model: spec.target.model.clone(),
+            ..Target::default()
+        };
+        let rest = BenchmarkRunSpec {
+            target,
+            harness: spec.harness,
+            profile: spec.profile.clone(),
+            seed: spec.seed,
+            slo,
+            ..BenchmarkRunSpec::default()
+        };
+        resolve(identity.clone(), &rest, settings).ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(spec: &str, expected: Option<usize>) {
+        let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
+        let identity = RunIdentity {
+            name: "chat".into(),
+            namespace: "bench".into(),
+            uid: "u".into(),
+            attempt: 1,
+            repeat_number: None,
+        };
+        let found = resolve_profile(&identity, &spec, &Settings::default());
+        let objectives = found.map(|it| it.slo.map_or(0, |it| it.objectives.len()));
+        assert_eq!(objectives, expected, "{spec:?}");
+    }
+
+    #[test]
+    fn errors_elsewhere_are_left_out_and_those_of_the_profile_are_not() {
+        let slo = |max: &str| format!("slo: {{objectives: [{{name: a, metric: ttft, stat: p99, max: {max}}}]}}");
+        check(&format!("{{target: {{}}, execution: {{deadlines: {{runSeconds: 0}}}}, {}}}", slo("1s")), Some(1));
+        check(&format!("{{target: {{}}, {}}}", slo("1x")), Some(0));
+        check("{target: {}, profile: {inline: a, name: b}}", None);
+    }
+}
