@@ -67,7 +67,7 @@ pub async fn apply(
     }
     delete_jobs(context, run, &namespace, plan).await?;
     delete_policies(context, run, &namespace, &plan.delete_policies).await?;
-    if let Some((name, uid)) = &plan.delete_config_map {
+    for (name, uid) in &plan.delete_config_maps {
         delete_config_map(context, run, &namespace, name, uid).await?;
     }
     if let Some(what) = &plan.stop_server {
@@ -110,11 +110,12 @@ pub async fn apply(
     Ok(Some(after))
 }
 
-/// Accepts that the operator may not delete an object. `of`: namespace and name of the run or server that the object belongs to.
-pub(crate) fn allow_forbidden(of: &str, done: Result<(), Error>) -> Result<(), Error> {
+/// Ignores the error if the API server refuses a deletion, by RBAC, an admission policy or a webhook. `of`: namespace and name of the object,
+/// or of the run or server that owns it.
+pub(crate) fn allow_refused(of: &str, done: Result<(), Error>) -> Result<(), Error> {
     match done {
-        Err(Error::Api(kube::Error::Api(status))) if status.code == FORBIDDEN => {
-            warn!(of, error = %status.message, "the operator may not delete an object that is no longer needed");
+        Err(Error::Api(kube::Error::Api(status))) if REFUSALS.contains(&status.code) => {
+            warn!(of, error = %status.message, "the API server refuses the deletion of an object that is no longer needed");
             Ok(())
         }
         done => done,
@@ -142,7 +143,7 @@ async fn delete_policies(
 ) -> Result<(), Error> {
     for name in names {
         let deleted = delete_policy(context, namespace, name, |it| meta::is_ours(run, &it.metadata)).await;
-        allow_forbidden(&full_name(run), deleted)?;
+        allow_refused(&full_name(run), deleted)?;
     }
     Ok(())
 }
@@ -162,7 +163,7 @@ async fn delete_config_map(
     match deleted {
         // Another object has the name.
         Err(kube::Error::Api(status)) if status.is_conflict() => Ok(()),
-        deleted => allow_forbidden(&full_name(run), ignore_absent(deleted)),
+        deleted => allow_refused(&full_name(run), ignore_absent(deleted)),
     }
 }
 

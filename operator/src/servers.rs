@@ -14,7 +14,7 @@ use kube::{
 use tracing::{debug, info};
 
 use crate::{
-    apply::{allow_forbidden, delete_policy, ignore_absent, stop},
+    apply::{allow_refused, delete_policy, ignore_absent, stop},
     cached_run::PAGE,
     context::Context,
     error::{Error, FORBIDDEN},
@@ -22,8 +22,12 @@ use crate::{
     plan::{Stop, meta, server::StopServer},
 };
 
-/// The most shared servers of one namespace that are looked for at the start. Others carry the labels as well.
-const MOST_SHARED: usize = 64;
+/// Maximum number of servers per namespace that the operator checks when it starts or is uninstalled. Users can create Deployments with
+/// these labels.
+const MOST_SERVERS: usize = 64;
+
+/// Names of servers, by namespace.
+type ByNamespace = BTreeMap<String, HashSet<String>>;
 
 /// Deletes what is left of a server. A right that is missing does not keep the run from ending: its status then names what is left.
 pub(crate) async fn stop_server(context: &Context, namespace: &str, what: &StopServer) -> Result<(), Error> {
@@ -32,14 +36,14 @@ pub(crate) async fn stop_server(context: &Context, namespace: &str, what: &StopS
     for service in &what.services {
         context.metrics.write("delete", "services");
         let deleted = services.delete(service, &DeleteParams::background()).await.map(drop);
-        allow_forbidden(&format!("{namespace}/{service}"), ignore_absent(deleted))?;
+        allow_refused(&format!("{namespace}/{service}"), ignore_absent(deleted))?;
     }
     if let Some((name, uid)) = &what.deployment {
         let of = format!("{namespace}/{name}");
         if context.settings.network_policy.is_some() {
             let is_its = |it: &NetworkPolicy| is_managed_server(&it.metadata, name);
             let deleted = delete_policy(context, namespace, name, is_its).await;
-            allow_forbidden(&of, deleted)?;
+            allow_refused(&of, deleted)?;
         }
         let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
         let exactly = Preconditions { uid: uid.clone(), resource_version: None };
@@ -48,12 +52,12 @@ pub(crate) async fn stop_server(context: &Context, namespace: &str, what: &StopS
         match deleted {
             // Another one of its name is not the server that was seen.
             Err(kube::Error::Api(status)) if status.is_conflict() => {}
-            deleted => allow_forbidden(&of, ignore_absent(deleted))?,
+            deleted => allow_refused(&of, ignore_absent(deleted))?,
         }
     }
     for pod in &what.pods {
         let stopped = stop(context, namespace, &Stop::Pod(pod.clone()), &[]).await;
-        allow_forbidden(&format!("{namespace}/{pod}"), stopped)?;
+        allow_refused(&format!("{namespace}/{pod}"), stopped)?;
     }
     Ok(())
 }
@@ -85,7 +89,7 @@ pub async fn stop_unused(context: &Context, namespace: &str, name: &str) -> Resu
         return Ok(());
     }
     let _removing = context.shared_servers.lock(namespace, name).await;
-    if uses(context, namespace, name).await? != Use::Never {
+    if uses(context, namespace).await?.contains_key(name) {
         return Ok(());
     }
     info!(namespace, server = name, "removes a shared server: no run uses it");
@@ -96,40 +100,51 @@ pub async fn stop_unused(context: &Context, namespace: &str, name: &str) -> Resu
 ///
 /// # Errors
 /// The API server's.
-pub async fn shared(client: &Client, namespace: Option<&str>) -> Result<BTreeMap<String, HashSet<String>>, Error> {
-    let mut all = BTreeMap::<_, HashSet<_>>::new();
-    let selector = format!("{},{},!{}", meta::MANAGED, meta::SERVER, meta::RUN_UID);
-    each_deployment(client, namespace, &selector, |it| {
-        let names = all.entry(it.namespace.clone().unwrap_or_default()).or_default();
-        if names.len() < MOST_SHARED {
-            names.extend(it.name.clone());
-        }
-    })
-    .await?;
-    Ok(all)
+pub async fn shared(client: &Client, namespace: Option<&str>) -> Result<ByNamespace, Error> {
+    by_namespace(client, namespace, &format!("{},{},!{}", meta::MANAGED, meta::SERVER, meta::RUN_UID)).await
 }
 
 /// Deletes the servers in a namespace, or in all, that no unfinished run uses, and prints what becomes of each. Without an operator nothing
-/// else ends them.
-///
-/// # Errors
-/// The API server's.
-pub async fn remove_idle(context: &Context, namespace: Option<&str>) -> Result<(), Error> {
-    let mut all = Vec::new();
+/// else ends them. Prints an error of the API server, and goes on with the next namespace.
+pub async fn remove_idle(context: &Context, namespace: Option<&str>) {
     let selector = format!("{},{}", meta::MANAGED, meta::SERVER);
-    each_deployment(&context.client, namespace, &selector, |it| all.extend(it.namespace.clone().zip(it.name.clone())))
-        .await?;
-    for (namespace, name) in all {
-        if uses(context, &namespace, &name).await? == Use::Now {
+    let found = match by_namespace(&context.client, namespace, &selector).await {
+        Ok(found) => found,
+        Err(error) => return println!("the servers in {} stay: {error}", namespace.unwrap_or("all namespaces")),
+    };
+    for (namespace, names) in found {
+        if let Err(error) = remove_idle_in(context, &namespace, &names).await {
+            println!("servers in namespace {namespace} stay: {error}");
+        }
+    }
+}
+
+async fn remove_idle_in(context: &Context, namespace: &str, names: &HashSet<String>) -> Result<(), Error> {
+    let uses = uses(context, namespace).await?;
+    for name in names {
+        if uses.get(name.as_str()) == Some(&Use::Now) {
             println!(
                 "server {namespace}/{name} stays: a run that has not finished uses it; delete that run to remove it"
             );
             continue;
         }
-        stop_where(context, &namespace, &name, |it| is_managed_server(it, &name)).await?;
-        println!("server {namespace}/{name} is removed");
+        stop_where(context, namespace, name, |it| is_managed_server(it, name)).await?;
+        println!("server {namespace}/{name} is being removed");
     }
     Ok(())
+}
+
+/// Reads the names of the Deployments that `selector` selects, at most [`MOST_SERVERS`] of each namespace.
+async fn by_namespace(client: &Client, namespace: Option<&str>, selector: &str) -> Result<ByNamespace, Error> {
+    let mut all = ByNamespace::new();
+    each_deployment(client, namespace, selector, |it| {
+        let names = all.entry(it.namespace.clone().unwrap_or_default()).or_default();
+        if names.len() < MOST_SERVERS {
+            names.extend(it.name.clone());
+        }
+    })
+    .await?;
+    Ok(all)
 }
 
 /// Reads the metadata of each Deployment that `selector` selects.
@@ -164,7 +179,7 @@ async fn stop_where(
     let found = match deployments.get_metadata_opt(name).await {
         // The administrator has taken the rights on servers away.
         Err(kube::Error::Api(status)) if status.code == FORBIDDEN => {
-            return allow_forbidden(&format!("{namespace}/{name}"), Err(kube::Error::Api(status).into()));
+            return allow_refused(&format!("{namespace}/{name}"), Err(kube::Error::Api(status).into()));
         }
         found => found?.filter(|it| is_its(&it.metadata)),
     };

@@ -315,7 +315,8 @@ async fn end_unused_servers(context: Arc<Context>, namespace: Option<String>) {
     }
 }
 
-/// Does something with the place of a turn of the namespace, until it succeeds. Returns the error of the last try.
+/// Calls `what` until it succeeds, at most [`END_SERVER_TRIES`] times. Each call takes a place among the namespace's turns. Returns the
+/// last error.
 async fn retried<'a, T>(
     context: &Context,
     namespace: &str,
@@ -329,7 +330,7 @@ async fn retried<'a, T>(
         failures += 1;
         match done.unwrap_or(Err(Error::Timeout(TURN_LIMIT))) {
             Err(error) if failures < END_SERVER_TRIES => {
-                debug!(namespace, %error, "a server could not be ended, which is tried again");
+                debug!(namespace, %error, "removing unused servers failed; the operator tries again");
                 tokio::time::sleep(backoff(failures)).await;
             }
             done => return done,

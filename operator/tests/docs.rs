@@ -209,7 +209,7 @@ fn ten_thousand_runs_give_at_most_two_hundred_series_without_a_name_of_a_run() {
             metrics.phase_left(phase, Duration::from_secs(1));
         }
     }
-    // No attempt ends for a reason of schedules, or for one that says how far a server is.
+    // No attempt ends for a reason of schedules, for one that says how far a server is, or for one that keeps a run from beginning.
     let of_others = [
         Reason::Scheduled,
         Reason::RunActive,
@@ -220,6 +220,8 @@ fn ten_thousand_runs_give_at_most_two_hundred_series_without_a_name_of_a_run() {
         Reason::ServerStarting,
         Reason::ServerStopping,
         Reason::ServerNotGone,
+        Reason::TargetBusy,
+        Reason::NamespaceBusy,
     ];
     for reason in Reason::ALL.iter().filter(|it| !of_others.contains(it)) {
         metrics.attempt_ended(*reason);

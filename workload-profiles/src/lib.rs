@@ -103,8 +103,8 @@ pub fn prepare(
     }
 }
 
-/// The errors of a profile whose spec has other errors, so that its author corrects all of them at once. Empty: there are none, or the
-/// profile cannot be checked before the other errors are corrected. Of a ConfigMap nothing is checked.
+/// The errors of a profile whose spec has other errors, so that the author can correct all of them at once. Empty: the profile has no
+/// errors, or its check is possible only after the other errors are corrected. Profiles in ConfigMaps are not checked.
 pub fn errors_beside_others(identity: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Vec<FieldError> {
     let Some(run) = resolve_profile(identity, spec, settings) else { return Vec::new() };
     let template = match ProfileSource::from_spec(spec) {

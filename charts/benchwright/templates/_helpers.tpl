@@ -59,18 +59,24 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
+{{/* Annotations of objects of the cluster: the release, and the namespaces that its operator watches; none: all. */}}
+{{- define "benchwright.watches" -}}
+benchwright.dev/release: {{ printf "%s/%s" .Release.Namespace .Release.Name }}
+benchwright.dev/watch-namespaces: {{ join "," .Values.watchNamespaces | quote }}
+{{- end -}}
+
 {{/* A regular expression for the names that one of some patterns matches, as operator/policy/src/pattern.rs does. */}}
 {{- define "benchwright.anyOf" -}}
 {{- $all := list }}
 {{- range . }}
 {{- $all = append $all (regexQuoteMeta . | replace "\\*" ".*") }}
 {{- end }}
-{{- /* No text has a letter that is neither white space nor anything else. */}}
+{{- /* Without patterns, use [^\s\S], which matches no character. */}}
 {{- printf "^(?s:%s)$" ($all | join "|" | default "[^\\s\\S]") }}
 {{- end -}}
 
-{{/* In CEL: whether an operator writes the object, of this release or of another one. Its API group has no objects, and no other role grants
-rights on it. */}}
+{{/* CEL: whether the user is an operator, of this release or of another one. The API group has no objects. The chart's
+role names it, and roles with all rights on all API groups include it. */}}
 {{- define "benchwright.isOperator" -}}
 authorizer.group('operator.benchwright.dev').resource('benchmarkruns').namespace(request.namespace).check(request.operation.lowerAscii()).allowed()
 {{- end -}}

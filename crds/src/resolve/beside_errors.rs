@@ -1,17 +1,17 @@
 //! The profile of a spec that has errors elsewhere: resolved alone, so that its problems are reported together with these errors.
 
-use super::{ResolvedRun, RunIdentity, Settings, resolve};
+use super::{ResolvedRun, RunIdentity, Settings, resolve, target};
 use crate::benchmark_run::{BenchmarkRunSpec, Slo, Target};
 
-/// Resolves what a check of the profile needs: the harness, the profile, the API, the model and, if they have no error, the objectives.
-/// Everything else has its default, and the target is a simulator. `None`: the profile itself is one of the errors, or cannot be
-/// resolved alone.
+/// Resolves the fields that a check of the profile needs: harness, profile, seed, API, model and, if they have no error, the objectives.
+/// All other fields have their defaults, and the target is a simulator. `None`: the profile itself has an error, or cannot be resolved
+/// alone.
 pub fn resolve_profile(identity: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Option<ResolvedRun> {
     [spec.slo.clone(), Slo::default()].into_iter().find_map(|slo| {
         let target = Target {
             simulator: Some(Default::default()),
             api: spec.target.api,
-            model: spec.target.model.clone(),
+            model: target::model(spec),
             ..Target::default()
         };
         let rest = BenchmarkRunSpec {

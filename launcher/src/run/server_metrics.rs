@@ -121,8 +121,8 @@ pub(super) fn report(scraped: Scraped, load: &LoadResult, analysis: &Analysis, w
     report
 }
 
-/// Whether each request is one request for the engine of the server, too. An engine counts several answers to a prompt, and each turn of a
-/// loop over the server's own tools, as requests of their own.
+/// Whether the server's engine counts each request of the run as one request. It counts each of several answers to one prompt, and each
+/// turn of a loop over the server's own tools, as a separate request.
 fn has_one_answer_each(workload: &Workload) -> bool {
     let of_classes = workload.classes.classes.iter().map(|it| &it.extra);
     let mut fields = iter::once(&workload.sampling.extra).chain(of_classes).flat_map(Extra::iter);

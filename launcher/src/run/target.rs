@@ -64,9 +64,12 @@ pub(crate) fn start(
     Ok((format!("http://{address}"), Some(RunningSimulator { _end: end })))
 }
 
-/// A remark if the operator lets other runs send load to the target at the same time. A simulator in the launcher is never shared.
+/// A remark if the operator lets other runs send load to the target at the same time. A simulator in the launcher and a server of this run
+/// alone are never shared.
 pub(super) fn shared_remark(spec: &BenchmarkRunSpec, run: &ResolvedRun) -> Option<String> {
-    let is_shared = spec.target.exclusive == Some(false) && !matches!(run.endpoint, Endpoint::Simulator(_));
+    let is_own = matches!(run.endpoint, Endpoint::Simulator(_))
+        || run.server.as_ref().is_some_and(|it| it.server.lifecycle != Lifecycle::Reuse);
+    let is_shared = spec.target.exclusive == Some(false) && !is_own;
     is_shared.then(|| {
         "target.exclusive is false: other runs may have used the target at the same time, and the figures may contain their load"
             .to_owned()

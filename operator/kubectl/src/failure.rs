@@ -48,7 +48,7 @@ pub(crate) struct Right {
     pub(crate) group: &'static str,
     /// With its subresource, such as `pods/exec`.
     pub(crate) resource: &'static str,
-    /// The role of Kubernetes, or the end of the name of the chart's role, that has it.
+    /// The Kubernetes role with this right; for rights on runs, the suffix of the chart role's name.
     role: &'static str,
 }
 

@@ -1,6 +1,6 @@
 //! [I/O] What exists of the server of a run: its Deployment, its Services and its pods.
 
-use std::ops::ControlFlow;
+use std::{collections::HashMap, ops::ControlFlow};
 
 use crds::{
     BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, hex,
@@ -114,35 +114,36 @@ pub(super) async fn other_use(
     Ok(found)
 }
 
-/// What the runs of a namespace have to do with a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+/// How the runs of a namespace use a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Use {
-    /// No run has noted the server, or all of them have left it to others.
-    #[default]
-    Never,
-    /// A finished run has used the server, and will remove it.
+    /// Only finished runs have used the server. One of them removes it.
     Past,
     /// A run that has not finished uses the server.
     Now,
 }
 
-/// What the runs of a namespace have to do with the server of this name.
+/// How the runs of a namespace use servers, by name of the server. A server that is gone, or that a run left to a later one, does not count.
 ///
 /// # Errors
 /// The API server's.
-pub async fn uses(context: &Context, namespace: &str, name: &str) -> Result<Use, Error> {
-    let mut found = Use::Never;
+pub async fn uses(context: &Context, namespace: &str) -> Result<HashMap<String, Use>, Error> {
+    let mut all = HashMap::new();
     let take = |it: DynamicObject| {
         let status = &it.data["status"];
         let server = &status["server"];
-        if server["name"] == name && server["goneTime"].is_null() && server["leftTime"].is_null() {
+        if let Some(name) = server["name"].as_str()
+            && server["goneTime"].is_null()
+            && server["leftTime"].is_null()
+        {
             let phase = Phase::ALL.into_iter().find(|it| status["phase"] == it.name());
-            found = found.max(if phase.is_some_and(Phase::is_terminal) { Use::Past } else { Use::Now });
+            let found = if phase.is_some_and(Phase::is_terminal) { Use::Past } else { Use::Now };
+            all.entry(name.to_owned()).and_modify(|it: &mut Use| *it = found.max(*it)).or_insert(found);
         }
-        if found == Use::Now { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        ControlFlow::Continue(())
     };
     each_run(context, namespace, take).await?;
-    Ok(found)
+    Ok(all)
 }
 
 /// Reads the runs of a namespace page by page, until `take` breaks off. A run that this release cannot parse is among them.
@@ -209,7 +210,7 @@ fn new_token() -> Option<String> {
     match rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes) {
         Ok(()) => Some(hex(&bytes)),
         Err(error) => {
-            warn!(?error, "this machine has no random numbers, so that the log of a server needs no token");
+            warn!(?error, "cannot generate a random token; the log of this server is readable without a token");
             None
         }
     }

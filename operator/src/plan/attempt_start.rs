@@ -81,17 +81,10 @@ impl Decision<'_> {
         // Nothing is left of the attempts before.
         let ended = self.before.attempts.iter().filter(|_| self.turn.settings.network_policy.is_some());
         plan.delete_policies = ended.map(|it| it.job_name.clone()).collect();
-        plan.delete_config_map = self.outdated_config_map();
+        plan.delete_config_maps = outdated_config_maps(&self.before.attempts, &plan.status.attempts);
         // The attempt is in the status before its Job exists, so that an operator that crashes in between finds the Job again.
         plan.again = true;
         plan
-    }
-
-    /// The ConfigMap of the attempt before the last one. A new attempt reads only the ConfigMap of the last one, and earlier attempts
-    /// deleted the others.
-    fn outdated_config_map(&self) -> Option<(String, String)> {
-        let attempt = self.before.attempts.iter().rev().nth(1)?;
-        Some((attempt.job_name.clone(), attempt.config_map_uid.clone()?))
     }
 
     /// Waits until Job and pod of the last attempt are gone: two attempts at once would distort each other's figures, and only
@@ -269,11 +262,59 @@ impl Decision<'_> {
     }
 }
 
+/// The ConfigMaps that the new attempt, the last one of `after`, does not read: it reads the one of the attempt before it in the status.
+/// Of the attempts `before`, the last two can still have one.
+fn outdated_config_maps(before: &[Attempt], after: &[Attempt]) -> Vec<(String, String)> {
+    let read = after.iter().rev().nth(1).map(|it| it.number);
+    let outdated = before.iter().rev().take(2).filter(|it| Some(it.number) != read);
+    outdated.filter_map(|it| Some((it.job_name.clone(), it.config_map_uid.clone()?))).collect()
+}
+
 /// Adds an attempt and drops the oldest above [`MAX_ATTEMPTS`]; suspended ones first, because they count towards no limit.
 fn add_attempt(attempts: &mut Vec<Attempt>, attempt: Attempt) {
     attempts.push(attempt);
     while attempts.len() > MAX_ATTEMPTS {
         let first = attempts.iter().position(|it| it.reason == Reason::Suspended).unwrap_or(0);
         attempts.remove(first);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crds::Word as _;
+
+    use super::*;
+
+    /// Attempts with these reasons, numbered from 1 on, and their ConfigMaps.
+    fn attempts(reasons: &[Reason]) -> Vec<Attempt> {
+        let attempt = |(number, reason): (u32, &Reason)| {
+            let value = serde_json::json!({
+                "number": number, "jobName": format!("a{number}"), "configMapUID": format!("u{number}"),
+                "startTime": "2026-01-02T03:04:05Z", "reason": reason.name(),
+            });
+            serde_json::from_value(value).unwrap()
+        };
+        (1..).zip(reasons).map(attempt).collect()
+    }
+
+    #[test]
+    fn the_config_map_that_the_next_attempt_reads_stays() {
+        use Reason::{Disrupted, Suspended};
+        for (reasons, deleted) in [
+            (&[Disrupted][..], &[][..]),
+            (&[Disrupted, Suspended], &["a1"]),
+            (&[Disrupted, Suspended, Disrupted], &["a2"]),
+            // The list is full: the suspended attempt is dropped, and the new one reads the ConfigMap of the attempt before it.
+            (&[Disrupted, Disrupted, Disrupted, Disrupted, Suspended], &["a5"]),
+            (&[Suspended, Disrupted, Disrupted, Disrupted, Suspended], &["a4"]),
+        ] {
+            let before = attempts(reasons);
+            let mut after = before.clone();
+            let next = Attempt { number: before.len() as u32 + 1, ..before[0].clone() };
+            add_attempt(&mut after, next);
+            let found = outdated_config_maps(&before, &after);
+            let found: Vec<_> = found.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(found, deleted, "{reasons:?}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use kube::ResourceExt as _;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Observed, Plan, Presence, Stop,
+    Observed, Plan, Presence, Stop, What,
     decision::{Decision, OFTEN, seconds_since},
     server::retention,
     status::{self, truncate},
@@ -28,7 +28,8 @@ const LONGEST_LOOK_SECONDS: u64 = 86_400;
 /// The next look while a Job is being deleted, or if Jobs may not be listed. A watch reports the end of a Job; a pod on a lost node may
 /// keep it for long.
 const JOB_GOES: Duration = Duration::from_secs(3_600);
-/// How long the NetworkPolicy of a finished run waits for the end of its pod, in seconds. A pod on a lost node may never end.
+/// How many seconds the mark of a finished run waits for the pod to end, so that the operator can delete the NetworkPolicy. Later the
+/// policy stays as long as the run: a pod on a lost node may never end.
 const POD_GOES_SECONDS: u32 = 600;
 
 /// How a run ended.
@@ -167,7 +168,9 @@ pub(super) fn conclude(
     plan.stop_pods.clone_from(&observed.other_pods);
     if let Some(last) = plan.status.attempts.last().filter(|_| has_policies) {
         // While a pod may work its policy stays: without one it could reach more.
-        let has_ended = observed.other_pods.is_empty() && (pod.name.is_none() || observed.ended.is_some());
+        let is_unread = observed.unread.iter().any(|it| matches!(it.what, What::Job | What::Pods));
+        let has_ended =
+            !is_unread && observed.other_pods.is_empty() && (pod.name.is_none() || observed.ended.is_some());
         let finished = plan.status.completion_time.unwrap_or(now);
         if has_ended {
             plan.delete_policies = vec![last.job_name.clone()];

@@ -57,8 +57,8 @@ pub struct Plan {
     pub delete_jobs: Vec<OwnJob>,
     /// NetworkPolicies of attempts that have ended.
     pub delete_policies: Vec<String>,
-    /// The ConfigMap of an attempt that no later attempt reads: name and UID.
-    pub delete_config_map: Option<(String, String)>,
+    /// ConfigMaps of attempts that no later attempt reads: name and UID.
+    pub delete_config_maps: Vec<(String, String)>,
     /// Delete the run: its retention time has passed.
     pub delete_run: bool,
     /// The annotation of a finished run, to write after the status.

@@ -150,7 +150,7 @@ async fn run_turn(context: &Context, namespace: &str, known: &Known) -> Result<A
     Ok(Action::requeue(AGAIN))
 }
 
-/// The runs that the schedule controls. Labels can be copied, so that the owner counts, and only runs of the schedule are read whole.
+/// The runs that the schedule controls. Any user can copy the labels, so the owner reference decides. Only runs with it are read in full.
 async fn own_runs(context: &Context, schedule: &BenchmarkSchedule) -> Result<Vec<OwnRun>, Error> {
     let api: Api<Guarded> = Api::namespaced(context.client.clone(), &schedule.namespace().unwrap_or_default());
     let mut all = Vec::new();

@@ -75,11 +75,11 @@ enum Event {
     QueueAdmits,
     /// Its queue, or something else, suspends the Job, and the Job controller deletes the pod.
     QueueStops,
-    /// The queue exists no more, or again.
+    /// Whether the queue is missing.
     QueueMissing(bool),
-    /// Other runs wait for what the run has, or no longer.
+    /// Whether other runs wait for what this run holds.
     OthersWait(bool),
-    /// Another run has the target, or no longer.
+    /// Whether another run has the target.
     TargetBusy(bool),
 }
 
@@ -92,8 +92,8 @@ const SPECS: [&str; 4] = [
 ];
 /// For how many seconds administrators let an attempt wait for its queue while others wait.
 const QUEUE_SECONDS: u32 = 60;
-/// Longer than any attempt may wait for its queue, from the latest time of any clock: the time doubles with each suspended attempt that the
-/// status has.
+/// Seconds after which no attempt may still wait for its queue. The limit doubles with each suspended attempt in the status, and clocks may
+/// differ.
 const QUEUE_END: i64 = ((QUEUE_SECONDS as i64) << MAX_ATTEMPTS) + MAX_EVENTS as i64 * MAX_SECONDS as i64;
 
 fn event() -> impl Strategy<Value = Event> {
@@ -527,6 +527,6 @@ fn any_events_leave_one_job_at_most_and_an_end_that_stays() {
     let count = sequences();
     assert_eq!(check_sequences(count), Ok(()));
     println!(
-        "figure 1: {count} of {count} random orders of up to 40 events, with and without a queue, end as they must: at most one live Job, an end that stays, no attempt that waits for its queue while others wait, a status of at most 16 KiB"
+        "figure 1: {count} of {count} random orders of up to 40 events, with and without a queue, end as they must: at most one live Job, an end that stays, no attempt that waits for its queue without end while other runs wait, a status of at most 16 KiB"
     );
 }

@@ -11,9 +11,13 @@ use std::{
 use crds::Settings;
 use http::{Method, Request};
 use kube::client::Body;
+use operator::{
+    connection::{Health, Limits},
+    servers,
+};
 use serde_json::{Value, json};
 
-use crate::fixture::{Answer, failure, list, operator, operator_with, response, run};
+use crate::fixture::{Answer, context, failure, list, operator, operator_with, response, run};
 
 /// The first list has three runs. Its watch reports that all of them are gone, or has expired, and the next list is empty.
 #[derive(Default)]
@@ -163,4 +167,43 @@ async fn a_shared_server_that_no_run_uses_is_ended_at_the_start() {
     let (_context, _runs) = operator_with(settings, answer);
     tokio::time::sleep(Duration::from_secs(120)).await;
     assert_eq!(*deleted.lock().unwrap_or_else(PoisonError::into_inner), ["left-server"]);
+}
+
+/// `helm uninstall`: what no unfinished run uses goes, and what cannot be read in one namespace keeps nothing of another one.
+#[tokio::test]
+async fn the_removal_of_idle_servers_leaves_those_of_unfinished_runs_and_goes_on_after_an_error() {
+    const SERVERS: [&str; 4] = ["closed/unread-server", "bench/busy-server", "bench/kept-server", "bench/left-server"];
+    let deployment = |place: &str| {
+        let (namespace, name) = place.split_once('/').unwrap();
+        let labels = json!({"benchwright.dev/server": name, "app.kubernetes.io/managed-by": "benchwright-operator"});
+        json!({"metadata": {"name": name, "namespace": namespace, "uid": name, "labels": labels}})
+    };
+    let deleted = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&deleted);
+    let answer = move |request: Request<Body>| {
+        let path = request.uri().path().to_owned();
+        let last = path.rsplit('/').next().unwrap_or_default();
+        if request.method() == Method::DELETE {
+            noted.lock().unwrap_or_else(PoisonError::into_inner).push(last.to_owned());
+        }
+        let found = match last {
+            "benchmarkruns" if path.contains("/closed/") => failure(403),
+            "benchmarkruns" => {
+                response(200, &list(&[with_server("busy", "Running", 2), with_server("kept", "Succeeded", 2)], 3))
+            }
+            "deployments" => response(200, &list(&SERVERS.map(deployment), 3)),
+            "services" => response(200, &list(&[], 1)),
+            name => match SERVERS.iter().find(|it| it.ends_with(name)) {
+                Some(place) => response(200, &deployment(place)),
+                None => failure(404),
+            },
+        };
+        async move { Ok::<_, std::convert::Infallible>(found) }
+    };
+    let client = kube::Client::new(tower::service_fn(answer), "bench");
+    let context = context(client, Arc::new(Health::new(Limits::default())));
+    servers::remove_idle(&context, None).await;
+    let mut deleted = deleted.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    deleted.sort();
+    assert_eq!(deleted, ["kept-server", "left-server"]);
 }

@@ -81,7 +81,8 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
             let state = Arc::clone(&state);
             async move {
                 if !state.admits(request.headers()) {
-                    let message = "the log of this server is for launchers of its runs, which send its token\n";
+                    let message =
+                        "the log of this server is for launchers of its runs; send the bearer token of the server\n";
                     return Ok(text(StatusCode::UNAUTHORIZED, message));
                 }
                 if request.uri().path() == START {

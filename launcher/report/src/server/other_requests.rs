@@ -22,9 +22,9 @@ pub struct OtherRequests {
     pub address: usize,
     /// How many servers were compared.
     pub servers: usize,
-    /// All requests that it finished.
+    /// All requests that this server finished.
     pub finished: f64,
-    /// Requests of these that were not the run's; 0: none that is certain.
+    /// Requests in `finished` that other clients sent, a lower bound. 0: no such request is certain.
     pub others: f64,
 }
 

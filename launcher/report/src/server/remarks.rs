@@ -127,7 +127,7 @@ fn other_clients(scraped: &Scraped, found: OtherRequests) -> Option<String> {
         _ => "the server".to_owned(),
     };
     Some(format!(
-        "{server} finished {others:.0} requests that this run did not send ({} of its {finished:.0}): another client used it during the measurement, and its load is part of these latencies; stop the other client, or set target.exclusive: true in its runs",
+        "{server} finished {others:.0} requests that this run did not send ({} of its {finished:.0}): another client used it during the measurement, and its load is part of these latencies; stop the other client, or, if it is a run, set target.exclusive: true in both runs",
         percent(others / finished)
     ))
 }

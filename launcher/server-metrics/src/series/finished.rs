@@ -28,7 +28,7 @@ impl Store {
     /// - a scrape before or after the window is missing or too far away, or a counter began again;
     /// - `process_start_time_seconds` is missing or changed. Without it, a Service that leads to one pod and later to another one
     ///   looks like one server whose counters jump;
-    /// - the number of requests under way before the window is unknown. They belong to nobody that is known, such as an earlier load.
+    /// - the number of requests that were under way before the window is unknown. Any client may have sent them, such as an earlier run.
     pub fn finished(&self, from: Duration, to: Duration, interval: Duration) -> Option<Vec<FinishedRequests>> {
         let mut found = Vec::new();
         for (index, address) in self.addresses.iter().enumerate() {

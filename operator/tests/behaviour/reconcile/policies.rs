@@ -117,6 +117,30 @@ async fn a_pod_that_never_ends_keeps_its_policy_and_costs_no_turns_for_ever() {
     assert_eq!(play.server.state().all("networkpolicies").count(), 1);
 }
 
+/// A user has removed the operator's label from an object, or an admission policy of somebody else refuses deletions.
+#[tokio::test]
+async fn a_deletion_that_is_refused_stops_no_run() {
+    for plural in ["configmaps", "networkpolicies"] {
+        let with_policy = Settings { network_policy: Some(NetworkPolicySettings::default()), ..settings() };
+        let mut play = play(SIMULATOR, with_policy, "");
+        play.server.state().undeletable = Some(plural);
+        for _ in 0..3 {
+            play.play_until(Phase::Running).await;
+            suspend_and_resume(&mut play).await;
+        }
+        play.play_out(Story::Plain).await;
+        assert_eq!(play.status().phase, Some(Phase::Succeeded), "{plural}");
+        assert!(play.server.state().all(plural).count() >= 4, "{plural}");
+    }
+}
+
+async fn suspend_and_resume(play: &mut Play) {
+    for (suspend, phase) in [(true, Phase::Suspended), (false, Phase::Preparing)] {
+        change(&mut play.server.state(), "benchmarkruns", "chat", |it| it["spec"]["suspend"] = json!(suspend));
+        play.play_until(phase).await;
+    }
+}
+
 /// Suspensions count towards no limit of attempts.
 #[tokio::test]
 async fn a_run_keeps_the_config_maps_of_two_attempts() {
@@ -128,10 +152,7 @@ async fn a_run_keeps_the_config_maps_of_two_attempts() {
         let expected: Vec<_> =
             (number - 1..=number).filter(|it| *it > 0).map(|it| json!(format!("chat-2db482-a{it}"))).collect();
         assert_eq!(config_maps, expected);
-        for (suspend, phase) in [(true, Phase::Suspended), (false, Phase::Preparing)] {
-            change(&mut play.server.state(), "benchmarkruns", "chat", |it| it["spec"]["suspend"] = json!(suspend));
-            play.play_until(phase).await;
-        }
+        suspend_and_resume(&mut play).await;
     }
 }
 

@@ -56,6 +56,8 @@ pub struct State {
     pub refusal: Option<(&'static str, u16, usize)>,
     /// The object of this name is always refused, with this code.
     pub refused_name: Option<(&'static str, u16)>,
+    /// Deletions of this plural are refused, as an admission policy does it.
+    pub undeletable: Option<&'static str>,
     /// The message of a refusal; empty: that it is not wanted.
     pub refusal_says: &'static str,
     /// Reads that fail for good: verb, plural, and the status of the answer; 200 for an answer that is no object.
@@ -263,6 +265,9 @@ impl State {
         let option = |key: &str| body.get(key).map_or_else(|| query.contains(key), |it| !it.is_null());
         let foreground = body["propagationPolicy"] == "Foreground" || query.contains("propagationPolicy=Foreground");
         let graceful = plural == "pods" && !option("gracePeriodSeconds");
+        if self.undeletable == Some(plural) {
+            return error(422, "denied by a policy");
+        }
         let is_held = object["metadata"]["finalizers"].as_array().is_some_and(|it| !it.is_empty());
         if graceful || foreground || is_held {
             object["metadata"]["deletionTimestamp"] = json!(now());
