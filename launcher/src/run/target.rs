@@ -3,7 +3,7 @@
 use std::{net::Ipv4Addr, path::PathBuf, thread};
 
 use crds::{
-    benchmark_run::BenchmarkRunSpec,
+    benchmark_run::{BenchmarkRunSpec, Lifecycle},
     resolve::{Endpoint, ResolvedRun},
 };
 use rustix::io::Errno;

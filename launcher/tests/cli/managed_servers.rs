@@ -8,7 +8,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::common::{self, Folder, HEAD, profile};
+use crate::common::{self, Folder, HEAD, LATE, profile};
 
 /// A run of requests against a server; `server`: the fields of `spec.target.server`.
 fn file(server: &str, seconds: u32) -> String {
@@ -579,7 +579,9 @@ fn like_vllm(folder: &Folder) -> String {
 fn nop_measures_each_start_of_a_server() {
     let folder = Folder::new();
     let server = like_vllm(&folder);
-    let spec = format!("target: {{server: {{{server}}}}}, harness: nop, repeat: 2, profile: {{inline: '{{}}'}}");
+    let late = LATE.trim();
+    let spec =
+        format!("target: {{server: {{{server}}}}}, harness: nop, repeat: 2, profile: {{inline: '{{}}'}}, {late}");
     folder.write("run.yaml", &format!("{HEAD}spec: {{{spec}}}\n"));
     let (code, out, err) = folder.run(&["run", "-f", "run.yaml"]);
     assert_eq!(code, Some(0), "{out}\n{err}");

@@ -4,7 +4,7 @@ use std::{collections::HashMap, ops::ControlFlow};
 
 use crds::{
     BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, hex,
-    resolve::{LOG_TOKEN, ServerNames, managed_server},
+    resolve::{ServerNames, managed_server},
     status::Phase,
 };
 use k8s_openapi::api::{
@@ -191,17 +191,11 @@ fn take_deployment(run: &BenchmarkRun, names: &ServerNames, deployment: &Deploym
     state.deployment = Presence::Ours;
     state.uid = deployment.uid();
     state.deleting = deployment.metadata.deletion_timestamp.is_some();
-    state.log_token = log_token(deployment);
+    state.log_token = deployment.annotations().get(meta::LOG_TOKEN).cloned();
     let Some(status) = &deployment.status else { return };
     let mut conditions = status.conditions.iter().flatten();
     let refused = conditions.find(|it| it.type_ == "ReplicaFailure" && it.status == "True");
     state.refused = refused.map(|it| it.message.clone().unwrap_or_default());
-}
-
-fn log_token(deployment: &Deployment) -> Option<String> {
-    let pod = deployment.spec.as_ref()?.template.spec.as_ref()?;
-    let container = pod.containers.iter().find(|it| it.name == CONTAINER)?;
-    container.env.iter().flatten().find(|it| it.name == LOG_TOKEN)?.value.clone()
 }
 
 /// A random token of 128 bits, in hex.

@@ -24,6 +24,8 @@ pub const SCHEDULE: &str = "benchwright.dev/schedule";
 const SCHEDULE_TIME: &str = "benchwright.dev/schedule-time";
 /// The annotation of a run with the trigger of the schedule that started it.
 const TRIGGER: &str = "benchwright.dev/trigger";
+/// The annotation of a server's Deployment with the bearer token for its log. The operator reads no environment of pods.
+pub const LOG_TOKEN: &str = "benchwright.dev/log-token";
 /// The label that the Job controller sets to the UID of a pod's Job.
 const JOB_UID: &str = "batch.kubernetes.io/controller-uid";
 /// The label selector of the watches on Jobs and pods.

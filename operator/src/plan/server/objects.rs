@@ -87,6 +87,7 @@ pub fn build(
     if log_port(server).is_some() && settings.network_policy.is_some() {
         all.push(Child::NetworkPolicy(Box::new(policy(run, names, port, is_governed))));
     }
+    let log_token = log_token.filter(|_| log_port(server).is_some());
     let started = Started { run, server, managed: &managed, port, effective, settings, sleep_mode, log_token };
     all.push(Child::Deployment(Box::new(started.deployment(names))));
     all
@@ -148,8 +149,9 @@ impl Started<'_> {
     fn deployment(&self, names: &ServerNames) -> Deployment {
         let Started { run, managed, .. } = *self;
         let annotations = STAY.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let token = self.log_token.map(|it| [(meta::LOG_TOKEN.to_owned(), it.to_owned())].into());
         Deployment {
-            metadata: meta::of_server(run, names, &names.server),
+            metadata: ObjectMeta { annotations: token, ..meta::of_server(run, names, &names.server) },
             spec: Some(DeploymentSpec {
                 replicas: i32::try_from(managed.replicas).ok(),
                 selector: LabelSelector {
@@ -229,7 +231,7 @@ impl Started<'_> {
             let source = EnvVarSource { secret_key_ref: Some(key), ..EnvVarSource::default() };
             env.push(EnvVar { name: "HF_TOKEN".into(), value: None, value_from: Some(source) });
         }
-        env.extend(log_token.filter(|_| log_port(server).is_some()).map(log_token_variable));
+        env.extend(log_token.map(log_token_variable));
         let ports = [("http", Some(port)), ("log", log_port(server))].into_iter().filter_map(|(name, port)| {
             Some(ContainerPort { container_port: port?.into(), name: Some(name.into()), ..ContainerPort::default() })
         });

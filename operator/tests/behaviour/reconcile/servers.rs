@@ -1,6 +1,6 @@
 //! Runs that start their server, with an operator that is killed and an API server that fails.
 
-use crds::{Settings, status::Phase};
+use crds::{Settings, resolve::LOG_TOKEN, status::Phase};
 use kube::runtime::events::Reporter;
 use operator::{
     connection::{Health, Limits},
@@ -81,6 +81,22 @@ async fn a_server_whose_sleep_the_profile_measures_is_started_with_its_sleep_mod
         let run = state.all("configmaps").find_map(|it| it["data"]["run.yaml"].as_str()).unwrap();
         assert_eq!(run.contains("sleepMode: true"), sleeps, "{run}");
     }
+}
+
+/// The launcher gets the token of the Deployment that exists, and not the new one that each turn draws before.
+#[tokio::test]
+async fn the_launcher_and_the_server_have_the_same_token_for_its_log() {
+    let mut play = Play::new(ONE);
+    play.play_until(Phase::Running).await;
+    let state = play.server.state();
+    let token = |plural: &str| {
+        let object = state.all(plural).next().unwrap();
+        let env = object["spec"]["template"]["spec"]["containers"][0]["env"].as_array().cloned().unwrap_or_default();
+        let variable = env.into_iter().find(|it| it["name"] == LOG_TOKEN).unwrap_or_else(|| panic!("{object}"));
+        variable["value"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(token("deployments"), token("jobs"));
+    assert!(token("jobs").len() == 32 && token("jobs").bytes().all(|it| it.is_ascii_hexdigit()), "{}", token("jobs"));
 }
 
 #[tokio::test]

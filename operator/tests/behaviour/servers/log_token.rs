@@ -2,6 +2,7 @@
 
 use crds::resolve::LOG_TOKEN;
 use k8s_openapi::api::core::v1::Container;
+use kube::ResourceExt as _;
 use operator::plan::Child;
 
 use super::*;
@@ -19,6 +20,8 @@ fn a_new_server_gets_the_token_of_its_log_and_the_container_of_the_wrapper_does_
         let state = ServerState { log_token: Some("new".into()), ..ServerState::default() };
         let made = decide(&run, &before_launcher(&run, state), 1);
         let Some(Child::Deployment(deployment)) = made.create.last() else { panic!("{:?}", made.create) };
+        let annotated = deployment.annotations().get("benchwright.dev/log-token").map(String::as_str);
+        assert_eq!(annotated, (expected == 1).then_some("new"), "{spec}");
         let pod = deployment.spec.clone().unwrap().template.spec.unwrap();
         assert_eq!(tokens(&pod.containers), vec![Some("new".to_owned()); expected], "{spec}");
         assert!(tokens(&pod.init_containers.unwrap_or_default()).is_empty());
