@@ -44,9 +44,9 @@ pub async fn assert_runs_outlive_an_outage(outage: Duration, validity: &str) -> 
         let status = namespace.wait_finished(name, limit).await?;
         let summary = status.summary.clone().context("a run that measured has figures")?;
         println!(
-            "{name}: ended {:?} after the return of the API server, send lag p99 {:?}",
-            returned.elapsed(),
-            summary.send_lag_p99_microseconds
+            "figure 15: down for {outage:?}: run {name} ended {:.1} s after the return of the API server, send lag p99 {:?}",
+            returned.elapsed().as_secs_f64(),
+            summary.send_lag_p99_microseconds.map(|it| Duration::from_micros(it.into())).unwrap_or_default()
         );
         assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
         assert_eq!((summary.requests, summary.failed, status.attempts.len()), (5 * duration, 0, 1), "{status:?}");

@@ -92,9 +92,10 @@ fn the_api_server_takes_what_every_set_of_values_renders() -> anyhow::Result<()>
         tools::kubectl(&["apply", "--server-side", "--filename", text(definitions)?])?;
         tools::kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "--filename", text(definitions)?])?;
     }
-    for (name, values) in sets()? {
+    let all = sets()?;
+    for (name, values) in &all {
         let path = std::env::temp_dir().join(format!("benchwright-chart-{}.yaml", std::process::id()));
-        fs::write(&path, known(&rendered(&values, &["--no-hooks"])?, definitions.is_some()))?;
+        fs::write(&path, known(&rendered(values, &["--no-hooks"])?, definitions.is_some()))?;
         let arguments = ["apply", "--dry-run=server", "--validate=strict", "--filename"];
         let taken = tools::kubectl(&[&arguments[..], &[text(&path)?]].concat());
         fs::remove_file(&path)?;
@@ -105,6 +106,7 @@ fn the_api_server_takes_what_every_set_of_values_renders() -> anyhow::Result<()>
             assert!(definitions.is_none() || monitored.iter().all(|it| taken.contains(it)), "{name}: {taken}");
         }
     }
+    println!("figure 24: the API server takes what {} files of values render", all.len());
     match &definitions {
         Some(definitions) => {
             tools::kubectl(&["delete", "--wait=false", "--filename", text(definitions)?])?;

@@ -212,6 +212,7 @@ fn each_value_does_what_it_says() -> anyhow::Result<()> {
             &["monitoring.coreos.com"],
         ),
     ];
+    let count = sets.len();
     for (values, present, absent) in sets {
         let text = rendered(&[values, &[IMAGE]].concat())?;
         let missing: Vec<_> = present.iter().filter(|it| !text.contains(**it)).collect();
@@ -241,5 +242,9 @@ fn each_value_does_what_it_says() -> anyhow::Result<()> {
         let refused = rendered(values).err().with_context(|| format!("{values:?} was accepted"))?.to_string();
         assert!(refused.contains(says), "{values:?}: {refused}");
     }
+    println!(
+        "figure 24: {count} sets of values render what they say, {} wrong ones are refused; a change of the policy changes the pod",
+        refusals.len()
+    );
     Ok(())
 }

@@ -322,7 +322,7 @@ async fn the_api_server_refuses_what_the_operator_refuses() -> anyhow::Result<()
         }
     }
     println!(
-        "of {} runs and schedules the API server refuses {refused}, as the operator does, and accepts {allowed}",
+        "figure 30: of {} runs and schedules the API server refuses {refused}, as the operator does, and accepts {allowed}",
         allowed + refused
     );
     Ok(())

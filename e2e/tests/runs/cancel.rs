@@ -125,7 +125,11 @@ async fn assert_cancelled_within(
         }
         assert!(cancelled.elapsed() < SOON, "neither run nor pod ended: {:?}", namespace.status("chat").await?);
     }
-    println!("cancel: {cancel}, {arguments:?}: the last request after {last_sent:?}, the run's end after {ended:?}");
+    println!(
+        "figure 13: cancel: {cancel}, server {arguments:?}: the last request {:.1} s after the cancel, the end of the run after {:.1} s",
+        last_sent.as_secs_f64(),
+        ended.as_secs_f64()
+    );
     let status = status.context("the loop ends with a status")?;
     assert_eq!(status.phase, Some(Phase::Cancelled), "{status:?}");
     assert!(last_sent <= STILL_SENT && ended <= limit, "last request {last_sent:?}, end {ended:?}, {status:?}");

@@ -83,7 +83,7 @@ async fn operator_and_launcher_are_admitted_without_a_warning() -> anyhow::Resul
         ("the operator's pod", pods, &operator_pod),
     ] {
         let found = warnings(&namespace, resource, object).await.with_context(|| what.to_owned())?;
-        println!("{what}: {} warnings", found.len());
+        println!("figure 19: {what}: {} warnings", found.len());
         assert!(found.is_empty(), "{what}: {found:?}");
     }
     // The check sees a warning where there is one.

@@ -39,7 +39,11 @@ impl Figures {
     }
 
     fn push(&mut self, what: &str, value: f64, unit: &str, at_most: Option<f64>, at_least: Option<f64>) {
-        eprintln!("scale: {what}: {value:.3} {unit}");
+        let bound = at_most.map(|it| format!(" (at most {it})")).or(at_least.map(|it| format!(" (at least {it})")));
+        match bound {
+            Some(bound) => eprintln!("figure 16: {what}: {}{bound}", [&number(value), unit].join(" ").trim_end()),
+            None => eprintln!("scale: {what}: {value:.3} {unit}"),
+        }
         self.0.push(Figure { what: what.into(), value, unit: unit.into(), at_most, at_least });
     }
 
