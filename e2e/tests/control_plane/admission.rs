@@ -41,6 +41,8 @@ limits:
   tolerations: [nvidia.com/gpu, "spot*"]
   runtimeClasses: [nvidia]
   schedulers: [volcano]
+  nodeSelectors: ["topology.kubernetes.io/*"]
+  lifecycles: [Keep]
   storageClasses: [fast]
   labels: [team, "a.b/*"]
   annotations: ["prometheus.io/*"]
@@ -62,7 +64,7 @@ namespaces:
 ];
 
 /// A limit, a spec that the second policy allows, and a spec that it refuses, both in a namespace without an entry in `namespaces`.
-const CASES: [(&str, &str, &str); 31] = [
+const CASES: [(&str, &str, &str); 34] = [
     ("images", "launcher: {image: registry.example/benchwright/a}", "launcher: {image: registry.example/benchwright}"),
     ("images", "launcher: {image: 'registry.example/operator:one'}", "launcher: {image: 'busybox:1'}"),
     (
@@ -140,6 +142,21 @@ const CASES: [(&str, &str, &str); 31] = [
         "schedulers of servers",
         "target: {server: {engine: Simulator, scheduling: {schedulerName: volcano}}}",
         "target: {server: {engine: Simulator, scheduling: {schedulerName: other}}}",
+    ),
+    (
+        "nodeSelectors",
+        "launcher: {scheduling: {nodeSelector: {topology.kubernetes.io/zone: a}}}",
+        "launcher: {scheduling: {nodeSelector: {topology.kubernetes.io/zone: a, disk: b}}}",
+    ),
+    (
+        "nodeSelectors of servers",
+        "target: {server: {engine: Simulator, scheduling: {nodeSelector: {topology.kubernetes.io/zone: a}}}}",
+        "target: {server: {engine: Simulator, scheduling: {nodeSelector: {disk: b}}}}",
+    ),
+    (
+        "lifecycles",
+        "target: {server: {engine: Simulator, lifecycle: Keep}}",
+        "target: {server: {engine: Simulator, lifecycle: Reuse}}",
     ),
     (
         "tolerations",

@@ -7,7 +7,7 @@ use std::{
 
 use crds::{
     AnyValue, BenchmarkRunSpec, EffectiveSpec, ResolvedRun,
-    benchmark_run::{Resources, Scheduling, Server as ManagedServer, ServerEngine},
+    benchmark_run::{Lifecycle, Resources, Scheduling, Server as ManagedServer, ServerEngine},
     resolve::{Endpoint, llm_d_server},
     wording::quoted,
 };
@@ -142,6 +142,12 @@ fn check_server(limits: &Limits, own_image: &str, server: &ManagedServer, all: &
     all.check_scheduling(&field("scheduling"), &server.scheduling, limits);
     let account = server.service_account_name.as_deref();
     all.check_name(&field("serviceAccountName"), account, &limits.service_accounts, "serviceAccounts");
+    let lifecycle = match server.lifecycle {
+        Some(Lifecycle::Keep) => Some("Keep"),
+        Some(Lifecycle::Reuse) => Some("Reuse"),
+        Some(Lifecycle::PerRun) | None => None,
+    };
+    all.check_name(&field("lifecycle"), lifecycle, &limits.lifecycles, "lifecycles");
     let claim = server.model_claim.as_ref().map(|it| it.claim_name.as_str());
     all.check_name(&field("modelClaim.claimName"), claim, &limits.claims, "claims");
     let (most, name) = match (&limits.max_server_resources, &limits.max_resources) {
@@ -354,6 +360,9 @@ impl Violations {
         self.check_name(&format!("{field}.runtimeClassName"), runtime, &limits.runtime_classes, "runtimeClasses");
         let scheduler = scheduling.scheduler_name.as_deref();
         self.check_name(&format!("{field}.schedulerName"), scheduler, &limits.schedulers, "schedulers");
+        for key in scheduling.node_selector.keys() {
+            self.check_name(&format!("{field}.nodeSelector"), Some(key), &limits.node_selectors, "nodeSelectors");
+        }
         for (index, toleration) in scheduling.tolerations.iter().enumerate() {
             let field = format!("{field}.tolerations[{index}].key");
             let key = toleration.key.as_deref().filter(|it| !it.is_empty());

@@ -85,6 +85,10 @@ pub struct Limits {
     pub runtime_classes: Option<Vec<Pattern>>,
     /// The schedulers that `launcher.scheduling.schedulerName` and the one of a server may name.
     pub schedulers: Option<Vec<Pattern>>,
+    /// The keys that `launcher.scheduling.nodeSelector` and the one of a server may have.
+    pub node_selectors: Option<Vec<Pattern>>,
+    /// The values that `target.server.lifecycle` may have beside `PerRun`, which is always allowed.
+    pub lifecycles: Option<Vec<Pattern>>,
     /// The classes that `storage.pvc.storageClassName` may name.
     pub storage_classes: Option<Vec<Pattern>>,
     /// The queues that `queueName` has to name one of. Absent: a run needs no queue.
@@ -245,6 +249,8 @@ impl Limits {
             tolerations,
             runtime_classes,
             schedulers,
+            node_selectors,
+            lifecycles,
             storage_classes,
             queues,
             labels,
@@ -270,6 +276,8 @@ impl Limits {
         self.tolerations = tolerations.or(self.tolerations.take());
         self.runtime_classes = runtime_classes.or(self.runtime_classes.take());
         self.schedulers = schedulers.or(self.schedulers.take());
+        self.node_selectors = node_selectors.or(self.node_selectors.take());
+        self.lifecycles = lifecycles.or(self.lifecycles.take());
         self.storage_classes = storage_classes.or(self.storage_classes.take());
         self.queues = queues.or(self.queues.take());
         self.labels = labels.or(self.labels.take());
@@ -299,6 +307,8 @@ impl Limits {
             ("tolerations", &self.tolerations),
             ("runtimeClasses", &self.runtime_classes),
             ("schedulers", &self.schedulers),
+            ("nodeSelectors", &self.node_selectors),
+            ("lifecycles", &self.lifecycles),
             ("storageClasses", &self.storage_classes),
             ("queues", &self.queues),
             ("labels", &self.labels),

@@ -84,6 +84,12 @@ queueName: other
     assert_refused(policy, refused, &expected);
     let absent = ["spec.queueName: is absent; limits.queues requires one of \"load\", \"night\"; set it"];
     assert_refused("limits: {queues: [load, night]}", SIMULATOR, &absent);
+    let server = "{target: {server: {engine: Simulator, lifecycle: Reuse, scheduling: {nodeSelector: {disk: a}}}}}";
+    let expected = [
+        "spec.target.server.scheduling.nodeSelector: is \"disk\"; limits.nodeSelectors allows only \"zone\"",
+        "spec.target.server.lifecycle: is \"Reuse\"; limits.lifecycles allows none",
+    ];
+    assert_refused("limits: {lifecycles: [], nodeSelectors: [zone]}", server, &expected);
     let server = "{target: {server: {engine: Simulator, scheduling: {tolerations: [{key: a}]}}}}";
     let expected = ["spec.target.server.scheduling.tolerations[0].key: is \"a\"; limits.tolerations allows none"];
     assert_refused("limits: {tolerations: []}", server, &expected);
