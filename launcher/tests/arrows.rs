@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 32] = [
+const ARROWS: [(&str, &[&str]); 33] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("policy", &["crds", "workload-profiles"]),
@@ -46,7 +46,8 @@ const ARROWS: [(&str, &[&str]); 32] = [
         ],
     ),
     ("analysis", &["crds", "engine", "loadgen", "statistics", "workload-profiles"]),
-    ("server-metrics", &["clock", "crds", "engine"]),
+    ("server-metrics", &["crds"]),
+    ("scrape", &["clock", "crds", "engine", "server-metrics"]),
     ("junit", &["crds"]),
     ("managed-server", &["clock", "crds", "files"]),
     (
@@ -58,10 +59,7 @@ const ARROWS: [(&str, &[&str]); 32] = [
     ("page", &["charts", "comparison", "crds", "report", "workload-profiles"]),
     ("submission", &["crds", "engine", "files", "loadgen", "report", "workload-profiles"]),
     ("simulator", &["clock", "crds"]),
-    (
-        "bench",
-        &["analysis", "clock", "crds", "engine", "files", "report", "server-metrics", "simulator", "workload-profiles"],
-    ),
+    ("bench", &["analysis", "clock", "crds", "engine", "files", "report", "scrape", "simulator", "workload-profiles"]),
     (
         "launcher",
         &[
@@ -82,6 +80,7 @@ const ARROWS: [(&str, &[&str]); 32] = [
             "page",
             "policy",
             "report",
+            "scrape",
             "server-metrics",
             "simulator",
             "startup",
@@ -94,7 +93,7 @@ const ARROWS: [(&str, &[&str]); 32] = [
 ];
 
 /// Crates whose functions take values and return values, down to the last dependency.
-const PURE: [&str; 13] = [
+const PURE: [&str; 14] = [
     "accuracy",
     "charts",
     "chat-template",
@@ -105,6 +104,7 @@ const PURE: [&str; 13] = [
     "workload-profiles",
     "loadgen",
     "python-data",
+    "server-metrics",
     "startup",
     "statistics",
     "tokenizer",

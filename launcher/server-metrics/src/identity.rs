@@ -89,7 +89,7 @@ pub fn models(text: &[u8]) -> Option<Vec<Model>> {
 }
 
 /// A text of a server on one line, and of a bounded length.
-pub(crate) fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     one_line(text).chars().take(MAX_CHARS).collect()
 }
 

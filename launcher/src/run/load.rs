@@ -3,7 +3,7 @@
 use std::{cell::OnceCell, io::IsTerminal as _, iter, path::PathBuf, sync::Arc};
 
 use ::loadgen::plan;
-use ::server_metrics::scrape::Scraped;
+use ::server_metrics::scraped::Scraped;
 use crds::{
     resolve::{Endpoint, ResolvedRun},
     wording::with_causes,

@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeMap, iter};
 
-use ::server_metrics::{
-    families::Engine,
-    scrape::{INTERVAL, Order, Scraped, Scraper, Source, TIMEOUT},
-};
+use ::server_metrics::{families::Engine, scraped::Scraped};
 use crds::{
     benchmark_run::MetricsKind,
     resolve::{Endpoint, METRICS_PATH, MetricsEndpoint, ResolvedRun, unix_socket},
@@ -18,6 +15,7 @@ use engine::{
     stop::Stop,
 };
 use reqwest::Url;
+use scrape::{INTERVAL, Order, Scraper, Source, TIMEOUT};
 use tracing::{info, warn};
 use workload_profiles::{Workload, workload::Extra};
 

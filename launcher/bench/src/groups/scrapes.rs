@@ -12,8 +12,8 @@ use crate::{
     BenchError,
     figures::{Budget, Figures},
 };
+use ::scrape::{Order, Scraper, Source, TIMEOUT};
 use engine::{client::Resolver, stop::Stop};
-use server_metrics::scrape::{Order, Scraper, Source, TIMEOUT};
 use simulator::{Metrics, SimOptions};
 
 /// The longest head of a request, in bytes.

@@ -6,7 +6,7 @@ use analysis::Analysis;
 use serde::{Deserialize, Serialize};
 use server_metrics::{
     identity::{Identity, Model},
-    scrape::Address,
+    scraped::Address,
     series::{Latency, Levels, WindowFigures},
 };
 

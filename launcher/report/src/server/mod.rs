@@ -13,7 +13,7 @@ use analysis::Analysis;
 pub use client_tokens::{ClientTokens, TokenRange};
 pub use other_requests::OtherRequests;
 use server_metrics::{
-    scrape::Scraped,
+    scraped::Scraped,
     series::{OverTime, Store, WindowFigures},
 };
 

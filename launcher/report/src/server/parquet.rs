@@ -18,7 +18,7 @@ use parquet::{
 };
 
 use server_metrics::{
-    scrape::Address,
+    scraped::Address,
     series::{Scrape, Series},
 };
 

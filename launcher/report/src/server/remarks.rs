@@ -6,7 +6,7 @@ use crds::{
     wording::{one_line, percent},
 };
 use server_metrics::{
-    scrape::{Address, Scraped},
+    scraped::{Address, Scraped},
     series::WindowFigures,
 };
 
@@ -49,7 +49,7 @@ pub(super) fn remarks(
     }));
     found.truncate(MAX_NAMED * 2);
     if scraped.left_out > 0 {
-        let most = server_metrics::scrape::MAX_ADDRESSES;
+        let most = server_metrics::scraped::MAX_ADDRESSES;
         found.push(format!(
             "{} addresses of servers were not scraped, because there are more than {most}",
             scraped.left_out

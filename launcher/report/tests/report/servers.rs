@@ -11,7 +11,7 @@ use serde_json::Value;
 use server_metrics::{
     families::Engine,
     identity::{Identity, Model},
-    scrape::{Address, Scraped},
+    scraped::{Address, Scraped},
     series::{Answer, Keep, Store},
 };
 

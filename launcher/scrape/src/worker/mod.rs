@@ -13,20 +13,21 @@ use futures::{
     stream::{FuturesUnordered, StreamExt as _},
 };
 use rustls::ClientConfig;
+use server_metrics::{
+    families::{Engine, Role},
+    identity,
+    scraped::{MAX_ADDRESSES, Scraped},
+    series::{Answer, Keep, Limits, Store},
+};
 use tokio::{sync::mpsc::Receiver, task::AbortHandle};
 use tracing::debug;
 
 use super::{
-    Command, MAX_ADDRESSES, MAX_BYTES, Order, Scraped,
+    Command, MAX_BYTES, Order,
     client::{Budget, Caller},
     edge::Edge,
     endpoint::{Counts, Endpoint},
     lookup::{Known, Place},
-};
-use crate::{
-    families::{Engine, Role},
-    identity,
-    series::{Answer, Keep, Limits, Store},
 };
 
 /// Between two lookups of a name: a pod that comes is found within as long.

@@ -18,11 +18,8 @@ use engine::{
     client::Resolver,
     stop::{Stop, StopReason, StopState},
 };
-use server_metrics::{
-    families::Engine,
-    scrape::{Order, Scraped, Scraper, Source},
-    series::WindowFigures,
-};
+use scrape::{Order, Scraper, Source};
+use server_metrics::{families::Engine, scraped::Scraped, series::WindowFigures};
 
 /// Writes the answer to a request: its number among those for the same path, its head, and the socket.
 type Answer = dyn Fn(usize, &str, &mut TcpStream) + Send + Sync;

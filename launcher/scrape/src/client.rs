@@ -6,8 +6,7 @@ use crds::units::Span;
 use engine::client::{TlsError, tls_config};
 use reqwest::{Client, StatusCode, Url, header, redirect::Policy};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
-
-use crate::identity::shown;
+use server_metrics::identity::shown;
 
 /// Bytes of all answers that are read at one time.
 const MAX_AT_ONCE: usize = 64 << 20;

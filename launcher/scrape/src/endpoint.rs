@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
-use super::{Address, client::Caller};
-use crate::{identity::Identity, series::Store};
+use server_metrics::{identity::Identity, scraped::Address, series::Store};
+
+use super::client::Caller;
 
 /// Different reasons of failures that are told apart.
 const MAX_REASONS: usize = 8;
@@ -31,7 +32,7 @@ pub(super) struct Endpoint {
     pub(super) counts: Counts,
     /// What it answered beside its metrics.
     pub(super) version: Option<String>,
-    pub(super) models: Option<Vec<crate::identity::Model>>,
+    pub(super) models: Option<Vec<server_metrics::identity::Model>>,
     /// It was asked for these.
     pub(super) asked: bool,
 }

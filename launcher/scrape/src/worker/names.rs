@@ -3,15 +3,13 @@
 use std::net::SocketAddr;
 
 use futures::future::FutureExt as _;
+use server_metrics::identity;
 
 use super::{Event, LOOK_UP_EVERY, Worker};
 use crate::{
-    identity,
-    scrape::{
-        TIMEOUT, client,
-        endpoint::Endpoint,
-        lookup::{self, Place},
-    },
+    TIMEOUT, client,
+    endpoint::Endpoint,
+    lookup::{self, Place},
 };
 
 impl Worker {

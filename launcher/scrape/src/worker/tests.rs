@@ -10,7 +10,7 @@ use engine::client::Lookup;
 use futures::future;
 
 use super::*;
-use crate::scrape::{Source, TIMEOUT, client};
+use crate::{Source, TIMEOUT, client};
 
 const TEXT: &str = "vllm:generation_tokens_total 5\nvllm:num_requests_running 0\n";
 

@@ -2,7 +2,8 @@
 //!
 //! Each address is asked once in an interval, and never twice at a time. A scrape that fails is a gap with a reason, and
 //! no error of the run. Host names are resolved again and again, and every address of a name is asked: a headless Service
-//! has one for each pod. Called are only addresses that the launcher may call for a target as well.
+//! has one for each pod. Called are only addresses that the launcher may call for a target as well. Nothing here runs on the
+//! threads of the load. What the answers mean is known to `server-metrics`.
 
 mod client;
 mod edge;
@@ -13,9 +14,7 @@ mod tests;
 mod worker;
 
 use std::{
-    collections::BTreeMap,
     io,
-    net::SocketAddr,
     sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender},
     thread::{self, JoinHandle},
     time::Duration,
@@ -25,10 +24,10 @@ use engine::{
     client::Resolver,
     stop::{Stop, StopState},
 };
+use server_metrics::{families::Engine, scraped::Scraped};
 use tokio::sync::mpsc as commands;
 use tracing::warn;
 
-use crate::{families::Engine, identity::Identity, series::Store};
 use worker::Worker;
 
 /// Between two scrapes of an address, while memory has room.
@@ -37,8 +36,6 @@ pub const INTERVAL: Duration = Duration::from_secs(1);
 pub const TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest text of a scrape, in bytes; vLLM's has about 60,000.
 pub const MAX_BYTES: usize = 16 << 20;
-/// Addresses of all sources together.
-pub const MAX_ADDRESSES: usize = 256;
 /// The longest that the launcher waits for a scrape next to a load: a slow scrape, an interval, and a scrape.
 const EDGE_LIMIT: Duration = Duration::from_secs(7);
 /// The same once the run is asked to stop: its grace period is for requests in flight and for the report.
@@ -72,44 +69,6 @@ pub struct Order {
     pub timeout: Duration,
     /// Finds the addresses of names, and refuses those that may not be called.
     pub resolver: Resolver,
-}
-
-/// What came of the scrapes of one address.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Address {
-    /// The URL of its source.
-    pub url: String,
-    /// Where the name led to; `None`: the URL has an address in place of a name.
-    pub address: Option<SocketAddr>,
-    /// Its index in the store.
-    pub index: usize,
-    pub engine: Option<Engine>,
-    pub identity: Identity,
-    pub scrapes: u64,
-    pub failures: u64,
-    /// Why scrapes failed, and how often. The last reasons of many are counted as `other`.
-    pub reasons: BTreeMap<String, u64>,
-    /// Of the scrapes that succeeded.
-    pub mean_time: Option<Duration>,
-    pub max_time: Option<Duration>,
-    pub mean_bytes: Option<f64>,
-}
-
-/// What came of all scrapes.
-#[derive(Clone, Debug)]
-pub struct Scraped {
-    pub store: Store,
-    pub addresses: Vec<Address>,
-    /// Sources whose name has no address.
-    pub unresolved: Vec<(String, String)>,
-    /// Addresses that lead to a server which another address leads to as well, each after that one. Their samples are forgotten.
-    pub twins: Vec<(String, String)>,
-    /// Addresses beyond [`MAX_ADDRESSES`].
-    pub left_out: usize,
-    /// Between two scrapes of an address, at the end.
-    pub interval: Duration,
-    /// CPU time of the thread.
-    pub cpu: Duration,
 }
 
 /// What the thread is asked to do.
