@@ -19,11 +19,6 @@ use analysis::loadgen::{
     verdict::TestVerdict,
 };
 use anyhow::Context as _;
-use engine::{
-    client::output::Output,
-    record::{RequestOutcome, RequestRecord},
-    recorder::KeptOutput,
-};
 use loadgen::{
     logs::{
         accuracy_log, detail,
@@ -32,6 +27,11 @@ use loadgen::{
         test_log::{Build, Generated, PhaseLog, TestLog},
     },
     queries::{PhaseQueries, QueryGenerator},
+};
+use measurement::{
+    output::Output,
+    record::{RequestOutcome, RequestRecord},
+    recorder::KeptOutput,
 };
 use serde_json::json;
 use workload_profiles::{

@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 33] = [
+const ARROWS: [(&str, &[&str]); 34] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("policy", &["crds", "workload-profiles"]),
@@ -31,6 +31,7 @@ const ARROWS: [(&str, &[&str]); 33] = [
     ("startup", &["crds"]),
     ("statistics", &[]),
     ("charts", &[]),
+    ("measurement", &["crds", "loadgen", "workload-profiles"]),
     (
         "engine",
         &[
@@ -40,26 +41,51 @@ const ARROWS: [(&str, &[&str]); 33] = [
             "crds",
             "files",
             "loadgen",
+            "measurement",
             "python-data",
             "tokenizer",
             "workload-profiles",
         ],
     ),
-    ("analysis", &["crds", "engine", "loadgen", "statistics", "workload-profiles"]),
+    ("analysis", &["crds", "loadgen", "measurement", "statistics", "workload-profiles"]),
     ("server-metrics", &["crds"]),
     ("scrape", &["clock", "crds", "engine", "server-metrics"]),
     ("junit", &["crds"]),
     ("managed-server", &["clock", "crds", "files"]),
     (
         "report",
-        &["analysis", "crds", "engine", "files", "junit", "loadgen", "server-metrics", "startup", "workload-profiles"],
+        &[
+            "analysis",
+            "crds",
+            "files",
+            "junit",
+            "loadgen",
+            "measurement",
+            "server-metrics",
+            "startup",
+            "workload-profiles",
+        ],
     ),
     ("comparison", &["analysis", "crds", "report", "statistics", "workload-profiles"]),
     ("compare-command", &["comparison", "crds", "files", "page", "report"]),
     ("page", &["charts", "comparison", "crds", "report", "workload-profiles"]),
-    ("submission", &["crds", "engine", "files", "loadgen", "report", "workload-profiles"]),
+    ("submission", &["crds", "files", "loadgen", "report", "workload-profiles"]),
     ("simulator", &["clock", "crds"]),
-    ("bench", &["analysis", "clock", "crds", "engine", "files", "report", "scrape", "simulator", "workload-profiles"]),
+    (
+        "bench",
+        &[
+            "analysis",
+            "clock",
+            "crds",
+            "engine",
+            "files",
+            "measurement",
+            "report",
+            "scrape",
+            "simulator",
+            "workload-profiles",
+        ],
+    ),
     (
         "launcher",
         &[
@@ -76,6 +102,7 @@ const ARROWS: [(&str, &[&str]); 33] = [
             "frames",
             "loadgen",
             "managed-server",
+            "measurement",
             "offline-engine",
             "page",
             "policy",
@@ -93,7 +120,7 @@ const ARROWS: [(&str, &[&str]); 33] = [
 ];
 
 /// Crates whose functions take values and return values, down to the last dependency.
-const PURE: [&str; 14] = [
+const PURE: [&str; 15] = [
     "accuracy",
     "charts",
     "chat-template",
@@ -103,6 +130,7 @@ const PURE: [&str; 14] = [
     "policy",
     "workload-profiles",
     "loadgen",
+    "measurement",
     "python-data",
     "server-metrics",
     "startup",
@@ -110,9 +138,22 @@ const PURE: [&str; 14] = [
     "tokenizer",
 ];
 
-/// Crates that use what the engine recorded, and do nothing asynchronous by themselves.
+/// Crates that use what a run measured, and do nothing asynchronous by themselves.
 const WITHOUT_RUNTIME: [&str; 8] =
     ["analysis", "archive", "compare-command", "comparison", "files", "page", "report", "submission"];
+
+/// Crates that work on the files of finished runs, or on what a run measured. They need no code that sends load.
+const WITHOUT_ENGINE: [&str; 9] = [
+    "kubectl-benchwright",
+    "compare-command",
+    "comparison",
+    "page",
+    "report",
+    "submission",
+    "analysis",
+    "server-metrics",
+    "measurement",
+];
 
 fn cargo(arguments: &[&str]) -> String {
     let run = Command::new(env!("CARGO")).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
@@ -197,6 +238,15 @@ fn pure_crates_have_no_runtime_and_no_network() {
     let direct = direct();
     for package in WITHOUT_RUNTIME {
         assert!(!direct[package].contains("tokio"), "{package} uses tokio");
+    }
+}
+
+#[test]
+fn readers_of_measurements_have_no_engine() {
+    for package in WITHOUT_ENGINE {
+        let all = all_of(package);
+        let found: Vec<_> = ["engine", "scrape", "clock", "tokenizer"].iter().filter(|it| all.contains(**it)).collect();
+        assert!(found.is_empty(), "{package} is built of {found:?}");
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     rates::Plateau,
     timings::Timings,
 };
-use engine::recorder::StageTally;
+use measurement::recorder::StageTally;
 
 /// A traffic class as measured.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use super::{
     figures::{CachedPrompts, Figures},
     labels, remarks,
 };
-use engine::{requests::RowsUsed, window::WindowPart};
+use measurement::{rows_used::RowsUsed, window::WindowPart};
 
 /// Where the prompts of a load come from, and what that means for a prefix cache.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use engine::histogram::{LengthHistogram, TimeHistogram, Totals};
+use measurement::histogram::{LengthHistogram, TimeHistogram, Totals};
 
 /// The figures of many values of one kind: [`Duration`] for times, `f64` for lengths in tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]

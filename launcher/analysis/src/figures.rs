@@ -9,8 +9,8 @@ use super::{
     rates::{Plateau, RateWindow},
     timings::Timings,
 };
-pub use engine::latency_origin::LatencyOrigin;
-use engine::{
+pub use measurement::latency_origin::LatencyOrigin;
+use measurement::{
     histogram::TimeHistogram,
     record::{Cause, Limit, RequestOutcome},
     recorder::{Breakdown, CauseTally, SetAside, StageTally},

@@ -1,6 +1,6 @@
 //! Which server was measured, and whether it was the same before and after the load.
 
-use engine::client::identity::ServerIdentity;
+use measurement::server_identity::ServerIdentity;
 
 /// What the target reported about itself. The server, or a gateway before it, is the only source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

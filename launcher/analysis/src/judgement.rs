@@ -10,7 +10,7 @@ use super::{
     stage::StageAnalysis,
     stalls::{self, StallEffect},
 };
-use engine::vitals::{clocks::ClockSteps, system::Throttling, worker::StageVitals};
+use measurement::vitals::{Throttling, clocks::ClockSteps, worker::StageVitals};
 
 /// Shares of a shorter time say nothing: one moment of bad luck is all of it.
 const MIN_WINDOW: Duration = Duration::from_secs(1);

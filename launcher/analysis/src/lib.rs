@@ -67,12 +67,12 @@ pub use validity::{Reason, Verdict};
 use rates::Plateaus;
 use timings::Timings;
 
-use engine::{
+use ::loadgen::phase_end::StopReason;
+use measurement::{
     histogram::TimeHistogram,
-    issue::{LoadResult, StageResult},
+    load_result::{LoadResult, StageResult},
     recorder::{Recorder, RequestSample, StageTally, TimeSeries},
-    requests::RowsUsed,
-    stop::StopReason,
+    rows_used::RowsUsed,
     vitals::{Vitals, worker::WorkerVitals},
 };
 

@@ -18,9 +18,9 @@ use super::{
     stage::StageAnalysis,
     validity::{Evidence, Judged, Reason, Verdict},
 };
-use engine::{
-    client::explained_resends,
+use measurement::{
     recorder::{Records, SetAside},
+    resends::explained_resends,
 };
 
 /// Past this share of its threads' time the launcher may be what limits the load.

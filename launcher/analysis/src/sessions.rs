@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::distribution::Distribution;
-use engine::recorder::{SessionTally, TURNS, TurnTally};
+use measurement::recorder::{SessionTally, TURNS, TurnTally};
 
 /// What the sessions of a stage, or of a run, came to. Durations, turns and tokens are those of complete sessions.
 #[derive(Clone, Debug, PartialEq)]

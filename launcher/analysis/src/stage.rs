@@ -17,8 +17,8 @@ use super::{
     uncertainty::{Absent, Uncertainty},
     validity::Reason,
 };
-use engine::{
-    issue::{NotMeasured, RuleEnd, StageResult},
+use measurement::{
+    load_result::{NotMeasured, RuleEnd, StageResult},
     recorder::{SessionTally, StageTally},
 };
 

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use engine::{
+use measurement::{
     latency_origin::LatencyOrigin,
     record::RequestRecord,
     recorder::{Recorder, Records},
@@ -132,7 +132,7 @@ impl Times<'_> {
 
 #[cfg(test)]
 mod tests {
-    use engine::recorder::{Keep, WireTally};
+    use measurement::recorder::{Keep, WireTally};
     use workload_profiles::workload::{Load, Stage};
 
     use super::*;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::itl_heat::ItlHeat;
-use engine::recorder::{
+use measurement::recorder::{
     TimeSeries,
     series::{Bin, OutcomeGroup, QuantileSketch},
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use workload_profiles::Workload;
 
 use super::{distribution::Distribution, figures::LatencyOrigin};
-use engine::{
+use measurement::{
     histogram::TimeHistogram,
     record::RequestRecord,
     recorder::{InFigures, Recorder, Records, StageTally},
@@ -194,7 +194,7 @@ pub(super) fn nanos(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::{
+    use measurement::{
         record::RequestOutcome,
         recorder::{Keep, RecordBudget, WireTally},
     };

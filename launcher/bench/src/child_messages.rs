@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use workload_profiles::Workload;
 
 use super::server::ServerSpec;
-use engine::recorder::Keep;
+use measurement::recorder::Keep;
 
 /// The work of a child process: the argument of the hidden command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,10 +12,10 @@ use super::{
 use analysis::{Measured, SelfJudgement};
 use engine::{
     client::Target,
-    inter_token_times::InterTokenTimes,
-    issue::{self, Files, LoadOrder, LoadResult, Progress},
+    issue::{self, Files, LoadOrder, Progress},
     stop::Stop,
 };
+use measurement::{inter_token_times::InterTokenTimes, load_result::LoadResult};
 
 /// The same requests at the same times in every run of this bench.
 const SEED: Seed = Seed(1);
@@ -68,8 +68,7 @@ fn judge(load: &LoadResult, spec: &EngineSpec, run: &ResolvedRun) -> SelfJudgeme
 
 /// The requests that succeeded, with times of the machine's clock.
 fn seen(load: &LoadResult) -> Vec<ClientRequest> {
-    let zero = load.clock.zero();
-    let at = |time: Duration| nanos(zero + time);
+    let at = |time: Duration| nanos(load.zero + time);
     let records = load.recorder.records.iter().flatten().enumerate();
     let gaps = |place: usize| load.recorder.gaps.as_ref().and_then(|all| all.get(place));
     records

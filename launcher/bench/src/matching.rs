@@ -8,7 +8,7 @@ use super::{
     child_messages::ClientRequest,
     server::{RequestTruth, Truth},
 };
-use engine::histogram::TimeHistogram;
+use measurement::histogram::TimeHistogram;
 
 /// Two processes read the same clock on two cores, which agree to within less than this, in nanoseconds.
 const GRANULARITY_NS: u64 = 1_000;

@@ -8,7 +8,7 @@ use super::{
     nanos,
 };
 use analysis::Measured;
-use engine::{
+use measurement::{
     inter_token_times::InterTokenTimes,
     record::{RequestOutcome, RequestRecord},
     recorder::{Keep, Recorder, WireTally},

@@ -13,7 +13,7 @@ use super::{
     matching::{Matched, RequestedLoad},
     server::{Pace, ServerSpec, Truth},
 };
-use engine::recorder::Keep;
+use measurement::recorder::Keep;
 
 /// Added to the expected time of a load. The machine may be busy, and writing the result takes time.
 const SPARE: Duration = Duration::from_secs(60);

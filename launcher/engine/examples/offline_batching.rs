@@ -11,7 +11,8 @@ use crds::{
     benchmark_run::{Api, SimulatorPreset},
     units::Seed,
 };
-use engine::{client::Target, issue::run_here, record::RequestOutcome, stop::Stop};
+use engine::{client::Target, issue::run_here, stop::Stop};
+use measurement::record::RequestOutcome;
 use simulator::{SimOptions, Simulator};
 use workload_profiles::{
     Workload,

@@ -1,30 +1,23 @@
 //! The engine: turns a workload and a target into a record of every request.
 //!
-//! `schedule` (pure) -> `issue` (waits and sends) -> `client` (streams and takes timestamps) -> `recorder` (counts and
-//! histograms). `requests`, `data_set` and `trace` prepare what is sent. `vitals` watches what the machine does to this
-//! process meanwhile.
+//! `schedule` (pure) -> `issue` (waits and sends) -> `client` (streams and takes timestamps) -> `measurement::recorder`
+//! (counts and histograms). `requests`, `data_set` and `trace` prepare what is sent. `vitals` watches what the machine does
+//! to this process meanwhile.
 //!
-//! The modules form layers; each may use those before it: `record`, `latency_origin`, `histogram`, `inter_token_times`,
-//! `schedule`, `hold`, `file_digest`, `lines`, `image`, `tokenizer_file`, `model_folder`,
-//! `token_count`; `window`, `data_set`, `questions`, `trace`, `recorded`,
-//! `vitals`; `client`; `requests`; `sessions`; `prompt_files`, `recorder`; `issue`.
+//! The modules form layers; each may use those before it: `schedule`, `hold`, `lines`, `image`, `tokenizer_file`,
+//! `model_folder`, `token_count`; `data_set`, `questions`, `trace`, `recorded`, `vitals`; `client`; `requests`; `sessions`;
+//! `prompt_files`; `issue`.
 
 pub mod client;
 pub mod data_set;
-pub mod file_digest;
-pub mod histogram;
 pub mod hold;
 pub mod image;
-pub mod inter_token_times;
 pub mod issue;
-pub mod latency_origin;
 mod lines;
 pub mod model_folder;
 pub mod prompt_files;
 pub mod questions;
-pub mod record;
 pub mod recorded;
-pub mod recorder;
 pub mod requests;
 pub mod run_id;
 pub mod schedule;
@@ -34,4 +27,3 @@ pub mod token_count;
 pub mod tokenizer_file;
 pub mod trace;
 pub mod vitals;
-pub mod window;

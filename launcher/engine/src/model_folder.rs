@@ -1,6 +1,9 @@
 //! [I/O] Reads the folder of a model's tokenizer: `tokenizer.json` and what stands beside it.
 
-use files::user_file;
+use files::{
+    file_digest::{DigestReader, FileDigest},
+    user_file,
+};
 use std::{
     io::{self, ErrorKind},
     path::{Path, PathBuf},
@@ -9,10 +12,7 @@ use std::{
 use chat_template::{ChatTemplate, ChatTemplateError};
 use tokenizer::{ConfigError, Tokenizer, TokenizerConfig, TokenizerError};
 
-use crate::{
-    file_digest::{DigestReader, FileDigest},
-    tokenizer_file::{self, TokenizerFileError},
-};
+use crate::tokenizer_file::{self, TokenizerFileError};
 
 const CONFIG: &str = "tokenizer_config.json";
 const SPECIAL_TOKENS: &str = "special_tokens_map.json";

@@ -1,6 +1,9 @@
 //! [I/O] Reads the files that prompts are made with: the tokenizer and the corpus.
 
-use files::user_file;
+use files::{
+    file_digest::{DigestReader, FileDigest},
+    user_file,
+};
 use std::{
     io::{self, ErrorKind},
     path::{Path, PathBuf},
@@ -9,7 +12,6 @@ use std::{
 use workload_profiles::{Notice, Workload};
 
 use crate::{
-    file_digest::{DigestReader, FileDigest},
     requests::{Texts, TextsError},
     tokenizer_file::{self, TokenizerFileError},
 };

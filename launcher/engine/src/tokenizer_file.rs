@@ -1,14 +1,15 @@
 //! [I/O] Reads the tokenizer of a workload.
 
-use files::user_file;
+use files::{
+    file_digest::{DigestReader, FileDigest},
+    user_file,
+};
 use std::{
     io,
     path::{Path, PathBuf},
 };
 
 use tokenizer::{Tokenizer, TokenizerError};
-
-use crate::file_digest::{DigestReader, FileDigest};
 
 /// The name that models are published with.
 const FILE_NAME: &str = "tokenizer.json";

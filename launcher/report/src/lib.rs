@@ -51,7 +51,8 @@ pub use startup::ServerStart;
 pub use text::profile;
 
 use analysis::{Analysis, TargetIdentity};
-use engine::{file_digest::FileDigest, recorder::Records};
+use files::file_digest::FileDigest;
+use measurement::recorder::Records;
 
 /// The release that writes the report.
 pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");

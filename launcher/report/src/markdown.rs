@@ -21,7 +21,8 @@ use super::{
     uncertainty,
 };
 use analysis::{Analysis, Distribution, Labels, LatencyOrigin, validity::max_error_ratio};
-use engine::{file_digest::FileDigest, record::RequestOutcome};
+use files::file_digest::FileDigest;
+use measurement::record::RequestOutcome;
 use workload_profiles::workload::PromptReuse;
 
 /// Columns on the left.

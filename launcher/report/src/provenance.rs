@@ -2,7 +2,7 @@
 
 use analysis::{Contamination, Exposure, Interactivity, WarmUp, WarmUpPrompts};
 use crds::{resolve::Hardware, wording::percent};
-use engine::client::identity::ServerIdentity;
+use measurement::server_identity::ServerIdentity;
 
 use super::{
     Report,

@@ -22,7 +22,7 @@ use parquet::{
 };
 
 use super::{Report, TOOL_VERSION};
-use engine::{record::RequestRecord, recorder::Records};
+use measurement::{record::RequestRecord, recorder::Records};
 
 /// A reader holds one group in memory at a time, and so does the writer: about 15 MB.
 const ROWS_PER_GROUP: usize = 100_000;

@@ -14,7 +14,7 @@ use super::{
     text::{self, excluded, latencies, lengths, number, percentile, rates, time},
 };
 use analysis::{Accuracy, Analysis, Distribution, Objectives, StageAnalysis};
-use engine::record::RequestOutcome;
+use measurement::record::RequestOutcome;
 
 /// A line below the header, and no other.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));

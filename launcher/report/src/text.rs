@@ -14,7 +14,7 @@ use analysis::{
     Analysis, CostFigures, Distribution, Figures, LatencyOrigin, ObjectiveResult, Objectives, SelfJudgement,
     objectives::BaselineLimit,
 };
-use engine::window::WindowPart;
+use measurement::window::WindowPart;
 
 /// Behind a percentile that is the largest of too few values.
 const LARGEST: &str = "*";

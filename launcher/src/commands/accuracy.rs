@@ -6,7 +6,10 @@ use std::{
     thread,
 };
 
-use ::files::{user_file, write_whole};
+use ::files::{
+    file_digest::{DigestReader, FileDigest},
+    user_file, write_whole,
+};
 use accuracy::{
     benchmark::Benchmark,
     files::{self, Provenance},
@@ -16,10 +19,7 @@ use accuracy::{
 };
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use engine::{
-    file_digest::{DigestReader, FileDigest},
-    model_folder,
-};
+use engine::model_folder;
 use launcher::{
     console,
     scoring::{Decoder, expected, tables},

@@ -3,9 +3,10 @@
 use super::ready::Ready;
 use analysis::TargetIdentity;
 use engine::{
-    client::identity::{self, ServerIdentity},
+    client::identity,
     stop::{Stop, StopState},
 };
+use measurement::server_identity::ServerIdentity;
 
 /// Asks a target that is ready. What it does not tell in some seconds, or before the run is stopped, is not told.
 pub(super) fn before(ready: &Ready, stop: &Stop) -> ServerIdentity {

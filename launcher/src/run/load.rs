@@ -29,10 +29,10 @@ use crate::{input::Input, scoring::Scoring};
 use analysis::{Profiling, TargetIdentity};
 use engine::{
     client::Spread,
-    issue::{self, Files, LoadError, LoadOrder, LoadResult, PreparedLoad, Progress},
-    recorder::Keep,
+    issue::{self, Files, LoadError, LoadOrder, PreparedLoad, Progress},
     requests::Seeds,
 };
+use measurement::{load_result::LoadResult, recorder::Keep};
 use report::startup::SleepCycle;
 
 /// What a run needs before it has a target.

@@ -50,11 +50,12 @@ use crate::{
     scoring::mmlu,
 };
 use analysis::{Analysis, Measured, objectives::Source};
-use engine::{recorder::Keep, stop::StopState};
+use engine::stop::StopState;
 use load::{Loaded, Setup};
 use loadgen::Issued;
 #[cfg(target_os = "linux")]
 pub use managed::commands as servers;
+use measurement::recorder::Keep;
 pub use options::{RunOptions, default_threads};
 pub(crate) use outcome::Failure;
 use process::Process;

@@ -7,12 +7,11 @@ use crds::{
     benchmark_run::MetricsKind,
     resolve::{Endpoint, METRICS_PATH, MetricsEndpoint, ResolvedRun, unix_socket},
 };
-use engine::{
-    client::Resolver,
-    issue::LoadResult,
+use engine::{client::Resolver, stop::Stop};
+use measurement::{
+    load_result::LoadResult,
     record::RequestRecord,
     recorder::{Recorder, StageTally},
-    stop::Stop,
 };
 use reqwest::Url;
 use scrape::{INTERVAL, Order, Scraper, Source, TIMEOUT};
@@ -113,7 +112,7 @@ fn same_origin(one: &str, other: &str) -> bool {
 pub(super) fn report(scraped: Scraped, load: &LoadResult, analysis: &Analysis, workload: &Workload) -> ServerReport {
     let client = client_tokens(&load.recorder);
     let most_requests = has_one_answer_each(workload).then(|| most_requests(&load.recorder));
-    let report = ServerReport::new(scraped, load.clock.zero(), load.wall, analysis, client, most_requests);
+    let report = ServerReport::new(scraped, load.zero, load.wall, analysis, client, most_requests);
     let scrapes: u64 = report.scraped.addresses.iter().map(|it| it.scrapes).sum();
     info!(addresses = report.scraped.addresses.len(), scrapes, "the server's metrics were read");
     report
@@ -191,7 +190,7 @@ mod tests {
     use std::time::Duration;
 
     use crds::benchmark_run::Api;
-    use engine::{record::RequestOutcome, recorder::Keep, window::WindowPart};
+    use measurement::{record::RequestOutcome, recorder::Keep, window::WindowPart};
     use serde_json::json;
     use workload_profiles::workload::{Goodput, LengthDistribution, PromptText, RequestSource};
 

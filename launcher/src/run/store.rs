@@ -13,7 +13,7 @@ use workload_profiles::Workload;
 
 use super::{Failure, RunOptions, free_space};
 use crate::input::Input;
-use engine::recorder::{Keep, Records};
+use measurement::recorder::{Keep, Records};
 use report::{
     ChosenBy, Folder, Inputs, Report, StorageError, Stored, earlier_attempt, index,
     json::ReportDocument,

@@ -1,6 +1,6 @@
 //! [I/O] Reads what answers are scored with: the expected answers and Punkt's tables.
 
-use files::user_file;
+use files::{file_digest::FileDigest, user_file};
 use std::path::{Path, PathBuf};
 
 use accuracy::{
@@ -10,10 +10,7 @@ use accuracy::{
     sample::Expected,
 };
 use anyhow::Context as _;
-use engine::{
-    data_set::columns::{Label, read_columns},
-    file_digest::FileDigest,
-};
+use engine::data_set::columns::{Label, read_columns};
 use tracing::warn;
 
 /// The variable of the environment that names the folder of Punkt's tables.

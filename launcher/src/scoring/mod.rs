@@ -13,7 +13,7 @@ use std::{
     thread,
 };
 
-use ::files::Counted;
+use ::files::{Counted, file_digest::FileDigest};
 use accuracy::{
     benchmark::{Benchmark, Limit},
     files::{self, Provenance},
@@ -26,13 +26,12 @@ use accuracy::{
 use analysis::{Accuracy, AccuracyFigure, AccuracyLimit, NotComputed, loadgen::outcome::TestOutcome};
 use anyhow::{Context as _, anyhow};
 use crds::{AccuracyVerdict, wording::with_causes};
-use engine::{
-    file_digest::FileDigest,
-    issue::LoadResult,
-    model_folder::{self, ModelFolder},
+use engine::model_folder::{self, ModelFolder};
+use loadgen::logs::accuracy_log::{self, AccuracyEntry};
+use measurement::{
+    load_result::LoadResult,
     recorder::{KeptOutput, Recorder},
 };
-use loadgen::logs::accuracy_log::{self, AccuracyEntry};
 use report::AccuracyFile;
 use tokenizer::Tokenizer;
 use tracing::warn;
@@ -489,7 +488,7 @@ mod tests {
             number: 0,
             row: None,
             ended: std::time::Duration::ZERO,
-            output: engine::client::output::Output {
+            output: measurement::output::Output {
                 token_ids: token_ids.to_vec(),
                 text: text.into(),
                 ..Default::default()

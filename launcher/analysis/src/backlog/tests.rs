@@ -1,4 +1,4 @@
-use engine::recorder::series::OutcomeGroup;
+use measurement::recorder::series::OutcomeGroup;
 
 use super::*;
 use crate::time_series::BinTimes;

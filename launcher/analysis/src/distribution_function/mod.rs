@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::{histogram::TimeHistogram, recorder::StageTally};
+use measurement::{histogram::TimeHistogram, recorder::StageTally};
 
 use super::{
     Uncertainty,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::recorder::{TimeSeries, series::QuantileSketch};
+use measurement::recorder::{TimeSeries, series::QuantileSketch};
 
 /// As many columns as a chart of a page's width can show.
 const MOST_COLUMNS: usize = 120;

@@ -1,4 +1,4 @@
-use engine::{
+use measurement::{
     latency_origin::LatencyOrigin,
     record::{RequestOutcome, RequestRecord},
     recorder::WireTally,

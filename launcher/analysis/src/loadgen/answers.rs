@@ -2,8 +2,8 @@
 
 use workload_profiles::loadgen::{Scenario, Settings};
 
-use engine::{client::output::Output, recorder::KeptOutput};
 use loadgen::{logs::accuracy_log::AccuracyEntry, queries::PhaseQueries, results::completion::counted_tokens};
+use measurement::{output::Output, recorder::KeptOutput};
 
 /// What is logged of a phase's answers, in order of completion.
 pub fn answers(settings: &Settings, queries: &PhaseQueries, kept: &[&KeptOutput]) -> Vec<AccuracyEntry> {

@@ -7,8 +7,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use workload_profiles::loadgen::{Scenario, Settings};
 
-use engine::record::{RequestRecord, nanos};
 use loadgen::{logs::messages::Event, queries::PhaseQueries, results::PhaseResult};
+use measurement::record::{RequestRecord, nanos};
 
 /// The reason of a sample without a first token. LoadGen reads undefined memory in this case.
 const NO_FIRST_TOKEN: &str = "no_first_token";

@@ -13,11 +13,6 @@ use super::{
     answers::answers,
     measure::{Measured, measure},
 };
-use engine::{
-    issue::{IssuedPhase, LoadResult},
-    record::RequestRecord,
-    recorder::KeptOutput,
-};
 use loadgen::{
     logs::{
         accuracy_log::AccuracyEntry,
@@ -25,6 +20,11 @@ use loadgen::{
         test_log::{Build, Generated, PhaseLog, TestLog},
     },
     phase_end::PhaseEnd,
+};
+use measurement::{
+    load_result::{IssuedPhase, LoadResult},
+    record::RequestRecord,
+    recorder::KeptOutput,
 };
 
 /// The warning where answers are logged as text.
@@ -62,7 +62,7 @@ pub fn outcomes(loadgen: &LoadGen, stages: &[Stage], load: &LoadResult) -> Vec<T
         // The logs of a test begin with its first phase.
         let zero = phases.first().map_or(Duration::ZERO, |it| it.at);
         let clock = LogClock { zero, started: load.started };
-        let of_phase = |it: &Began<'_>| answers(&test.settings, &it.issued.planned.queries, it.outputs);
+        let of_phase = |it: &Began<'_>| answers(&test.settings, &it.issued.queries, it.outputs);
         TestOutcome {
             folder: test.folder(),
             answers: phases.iter().flat_map(of_phase).collect(),
@@ -130,7 +130,7 @@ pub fn test_log(loadgen: &LoadGen, test: &LoadGenTest, phases: Vec<PhaseLog>, cl
 /// The log of a phase.
 pub fn phase_log(test: &LoadGenTest, began: &Began<'_>, clock: &LogClock) -> PhaseLog {
     let Began { phase, issued, at, records, outputs } = began;
-    let queries = &issued.planned.queries;
+    let queries = &issued.queries;
     let Measured { result, failed, mut errors, last_completion } = measure(&test.settings, queries, *at, records);
     let ended = *at + last_completion;
     let last_issue = records.iter().filter_map(|it| it.sent).max().unwrap_or(*at);

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use engine::{
+use measurement::{
     latency_origin::LatencyOrigin,
     record::{RequestOutcome, RequestRecord},
     recorder::{InFigures, Recorder, Records, StageTally, TimeSeries},

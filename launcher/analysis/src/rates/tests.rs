@@ -4,9 +4,9 @@ use crds::units::{RequestRate, Span};
 use workload_profiles::workload::{Arrivals, Goodput, Margin, Rate, Window};
 
 use super::*;
-use engine::{
+use measurement::{
     recorder::{Keep, RecordBudget, WireTally},
-    schedule,
+    schedule::Schedule,
     window::StageWindow,
 };
 
@@ -41,6 +41,18 @@ fn open_load(rate: f64, seconds: u64) -> Load {
     Load::Open { arrivals: Arrivals::Constant, rate, duration, count: None, max_concurrency: None }
 }
 
+/// The times at which the requests of a load of this file are due; `None` for a closed loop.
+fn schedule(load: &Load) -> Option<Schedule> {
+    match load {
+        Load::Open { rate: Rate::Steady(rate), duration: Some(duration), .. } => {
+            let count = (duration.0.as_secs_f64() * rate.per_second()).round() as u32;
+            Some((0..count).map(|it| Duration::from_secs_f64(f64::from(it) / rate.per_second())).collect())
+        }
+        Load::Burst { count, .. } => Some((0..*count).map(|_| Duration::ZERO).collect()),
+        _ => None,
+    }
+}
+
 struct Rates {
     requests: f64,
     output_tokens: f64,
@@ -50,7 +62,7 @@ struct Rates {
 fn recorder(stage: &Stage, kind: Window, records: impl IntoIterator<Item = RequestRecord>) -> (Recorder, Workload) {
     let mut workload = crate::tests::workload(vec![stage.clone()]);
     workload.window = kind;
-    let schedule = schedule::schedule(&stage.load, &[], crds::units::Seed(1));
+    let schedule = schedule(&stage.load);
     let mut recorder = Recorder::new(1, Goodput::default(), Keep::Records);
     recorder.open(0, StageWindow::new(stage, kind, schedule.as_ref()), Duration::ZERO);
     for record in records {

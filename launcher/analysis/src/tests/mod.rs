@@ -22,8 +22,8 @@ use workload_profiles::workload::{
 use serde_json::{Value, json};
 
 use super::*;
-use engine::{
-    issue::{NotMeasured, RuleEnd, StageResult},
+use measurement::{
+    load_result::{NotMeasured, RuleEnd, StageResult},
     record::{Cause, ListIndex, RequestOutcome, RequestRecord},
     recorder::{Keep, WireTally},
 };

@@ -6,7 +6,7 @@ use workload_profiles::workload::{
 };
 
 use super::*;
-use engine::{requests::RowsUsed, window::WindowPart};
+use measurement::{rows_used::RowsUsed, window::WindowPart};
 
 fn close(found: Option<f64>, expected: f64) {
     let found = found.expect("it was measured");

@@ -6,7 +6,7 @@ use statistics::{Estimate, batch_means, bins, order_statistics};
 
 use super::{Input, Series};
 use crate::figures::LatencyOrigin;
-use engine::{record::RequestRecord, recorder::InFigures};
+use measurement::{record::RequestRecord, recorder::InFigures};
 
 /// The percentiles that have an interval, by the name that reports use.
 pub const PERCENTILES: [(&str, f64); 3] = [("p50", 0.50), ("p90", 0.90), ("p99", 0.99)];

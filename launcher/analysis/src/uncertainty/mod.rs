@@ -20,7 +20,7 @@ use super::{
     figures::LatencyOrigin,
     rates::{Plateaus, RateWindow},
 };
-use engine::{
+use measurement::{
     record::RequestRecord,
     recorder::{Recorder, Records, StageTally},
 };

@@ -4,7 +4,7 @@ use statistics::{Estimate, batch_means, bins::RateBins, share::share_with_interv
 
 use super::{Input, rates};
 use crate::rates::{Spans, good_share, goodness};
-use engine::{record::RequestRecord, recorder::InFigures};
+use measurement::{record::RequestRecord, recorder::InFigures};
 
 /// `None` where nothing was counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

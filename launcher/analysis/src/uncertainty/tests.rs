@@ -1,7 +1,7 @@
 //! Requests by hand, with a known course.
 
 use crds::units::{RequestRate, Span as Length};
-use engine::{
+use measurement::{
     record::RequestOutcome,
     recorder::{Keep, RecordBudget, WireTally},
 };

@@ -21,10 +21,10 @@ use super::{
     loadgen::verdict::TestVerdict,
     stage::{EndedBy, StageAnalysis},
 };
-use engine::{
-    issue::NotMeasured,
+use loadgen::phase_end::StopReason;
+use measurement::{
+    load_result::NotMeasured,
     record::{Cause, RequestOutcome},
-    stop::StopReason,
 };
 
 /// Why a run is what it is, in one word and in a sentence.

@@ -21,7 +21,8 @@ use workload_profiles::workload::{Load, Trace};
 use super::{BenchError, RunInput, cpu_use::CpuUse, server::Pace, trial};
 use analysis::Distribution;
 pub use demand::Unknown;
-use engine::{histogram::TimeHistogram, issue::LoadError, trace, vitals::system::cpu_limit};
+use engine::{issue::LoadError, trace, vitals::system::cpu_limit};
+use measurement::histogram::TimeHistogram;
 use trial_result::TrialResult;
 use verdict::Verdict;
 

@@ -10,7 +10,7 @@ use crate::{
     server::Pace,
     trial,
 };
-use engine::recorder::Keep;
+use measurement::recorder::Keep;
 
 /// The load beside which streams are counted: what a process takes without them.
 const FEW: u32 = 10;

@@ -14,7 +14,7 @@ use clap::ValueEnum;
 
 use super::{BenchError, cores::Cores, figures::Figures};
 use analysis::Distribution;
-use engine::histogram::TimeHistogram;
+use measurement::histogram::TimeHistogram;
 
 /// A part of the whole that can be run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -10,7 +10,7 @@ use crate::{
     figures::{Budget, Figures},
     reporting,
 };
-use engine::{
+use measurement::{
     record::RequestRecord,
     recorder::{Keep, Recorder, WireTally},
 };

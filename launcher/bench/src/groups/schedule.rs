@@ -13,7 +13,7 @@ use crate::{
     server::Pace,
     trial::{self, Trial},
 };
-use engine::recorder::Keep;
+use measurement::recorder::Keep;
 
 /// The arrival processes, by the word that figures have for them; the first is that of the rates that are only to be kept.
 const ARRIVALS: [(&str, Arrivals); 2] = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];

@@ -9,7 +9,7 @@ use crate::{
     server::Pace,
     trial::{self, Trial},
 };
-use engine::{histogram::TimeHistogram, recorder::Keep};
+use measurement::{histogram::TimeHistogram, recorder::Keep};
 
 /// The load whose figures have most of the budgets.
 const MANY: u32 = 1_000;

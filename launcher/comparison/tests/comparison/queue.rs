@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crds::units::{Seed, Span};
-use engine::{
+use measurement::{
     record::{RequestOutcome, RequestRecord},
     recorder::WireTally,
 };

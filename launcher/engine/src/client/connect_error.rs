@@ -5,7 +5,7 @@ use std::io;
 use rustix::io::Errno;
 
 use super::{failure::Failure, tls};
-use crate::record::Cause;
+use measurement::record::Cause;
 
 /// A failure of the launcher's machine, or else of the target.
 pub(super) fn connect_failure(url: &str, error: &io::Error) -> Failure {
@@ -43,7 +43,7 @@ fn own_failure(error: &io::Error) -> Option<Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::RequestOutcome;
+    use measurement::record::RequestOutcome;
 
     #[test]
     fn what_this_machine_lacks_is_not_the_targets_fault() {

@@ -17,8 +17,8 @@ use super::{
     session_link::SessionLink,
     socket::IoTimestamps,
 };
-use crate::record::{Cause, ListIndex, RequestOutcome};
 use clock::TimedOut;
+use measurement::record::{Cause, ListIndex, RequestOutcome};
 
 /// How long the end of a body may take once the answer is complete. After that the connection is not used again.
 const END_TIMEOUT: Duration = Duration::from_secs(1);

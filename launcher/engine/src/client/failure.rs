@@ -1,7 +1,7 @@
 //! Why a request failed. Pure.
 
 use super::api_error::first_line;
-use crate::record::{Cause, Limit, RequestOutcome};
+use measurement::record::{Cause, Limit, RequestOutcome};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {

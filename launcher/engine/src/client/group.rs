@@ -2,13 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use measurement::resends::explained_resends;
 use tracing::warn;
-
-/// How many of a stage's requests may be sent again: three, or one in a hundred if that is more. The race between a
-/// request and a closing keep-alive connection explains no more.
-pub fn explained_resends(requests: u64) -> u64 {
-    (requests / 100).max(3)
-}
 
 /// The resends of one kind of requests in a stage.
 #[derive(Debug, Default)]

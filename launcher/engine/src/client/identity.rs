@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crds::wording::one_line;
+use measurement::server_identity::ServerIdentity;
 use serde_json::Value;
 
 use super::{Client, Target, probe::MODELS};
@@ -19,28 +20,6 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 const MAX_ANSWER: usize = 1 << 20;
 /// The longest text that is kept of an answer, in characters. The server chooses it.
 const MAX_CHARS: usize = 200;
-
-/// What a server reports about itself. A field that it does not report is `None`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ServerIdentity {
-    /// The engine, as `/v1/models` names the owner of the model: `vllm`, `sglang`, `llamacpp`. Where the owner does not name it, `sglang`
-    /// for a server that answers SGLang's own question.
-    pub engine: Option<String>,
-    /// The release of the engine.
-    pub version: Option<String>,
-    /// The simulator and its release, for a server that says that it is simulated.
-    pub simulator: Option<String>,
-    /// The field `server` of its answers: a web server or a gateway.
-    pub server: Option<String>,
-    /// The name under which the model is requested, where the server lists it.
-    pub model: Option<String>,
-    /// What the server loaded for that name: a repository or a path.
-    pub model_root: Option<String>,
-    /// The revision of the model.
-    pub model_revision: Option<String>,
-    /// The longest prompt and answer together, in tokens.
-    pub max_model_len: Option<u64>,
-}
 
 /// Asks a server. `model` is the name under which its model is requested. Takes twice 2 s at most.
 pub async fn ask(target: &Target, model: &str) -> ServerIdentity {

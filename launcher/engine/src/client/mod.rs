@@ -50,7 +50,6 @@ use crds::units::Span;
 use futures::future::join_all;
 use workload_profiles::workload::Timeouts;
 
-use crate::record::{Cause, Limit};
 use api_error::first_line;
 use clock::Clock;
 use connect_error::{connect_failure, no_address};
@@ -58,9 +57,9 @@ use connection::Connection;
 pub use exchange::Exchange;
 pub use failure::Failure;
 pub(crate) use group::ClientGroup;
-pub use group::explained_resends;
 use http1::Http1;
 use http2::{Http2Connection, Http2Stream};
+use measurement::record::{Cause, Limit};
 use outage::Outage;
 pub use resolver::{AddressError, Lookup, Resolver};
 use response::Broken;

@@ -2,26 +2,14 @@
 
 use std::fmt;
 
+use measurement::output::Output;
+
 use super::chunk::FirstChoice;
 
 /// The most token ids that are kept of one answer: twice the longest answer that a profile may request.
 const MAX_IDS: usize = 4_000_000;
 /// The longest text, in bytes.
 const MAX_TEXT: usize = 64 << 20;
-
-/// What the server generated, in the first choice of its answer.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Output {
-    /// Token ids, including the last one if it has no text; empty if the server does not send them.
-    pub token_ids: Vec<u32>,
-    /// How many token ids there were after the first event with output, including those of earlier events without text.
-    /// If no event had output: those of the first event with token ids. For an answer in one piece: all.
-    pub first: usize,
-    /// The text as received, without reasoning, refusals and tool calls.
-    pub text: String,
-    /// The most probable first tokens with their log probabilities, in no order; empty if the server sends none.
-    pub first_logprobs: Vec<(String, f64)>,
-}
 
 /// Called once, while the answer is read, with the token ids that have arrived when its first output arrives.
 pub struct FirstOutput(Box<Tell>);

@@ -13,8 +13,8 @@ use super::{
     body::{BodyTemplate, Content, Prompt, Streaming},
     exchange::Fetched,
 };
-use crate::record::RequestOutcome;
 use clock::Clock;
+use measurement::record::RequestOutcome;
 
 pub(super) const MODELS: &str = "/v1/models";
 /// A server that does not list its models within this time hangs.

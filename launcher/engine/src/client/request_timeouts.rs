@@ -11,8 +11,8 @@ use crds::units::Span;
 use workload_profiles::workload::Timeouts;
 
 use super::{answer::Answer, failure::Failure};
-use crate::record::Limit;
 use clock::{Clock, TimedOut};
+use measurement::record::Limit;
 
 /// The timeouts of a request under way. The client has the one of its connection.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,7 +2,7 @@
 //!
 //! HTTP/1 and HTTP/2 both return these types. Neither depends on the other, or on the connection above them.
 
-use crate::record::Cause;
+use measurement::record::Cause;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Head {

@@ -8,10 +8,8 @@ use serde_json::{Map, Value, json};
 use tokenizer::Tokenizer;
 use workload_profiles::workload::ChatRendering;
 
-use crate::{
-    file_digest::FileDigest,
-    model_folder::{self, ModelFolderError},
-};
+use crate::model_folder::{self, ModelFolderError};
+use files::file_digest::FileDigest;
 
 /// A model's chat template and its tokenizer.
 #[derive(Debug)]

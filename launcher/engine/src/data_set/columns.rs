@@ -3,7 +3,7 @@
 //! Only the wanted columns of one row are in memory, besides what the format needs: a pickle and an `npy` are read as a whole, and so is JSON that
 //! is no array of objects.
 
-use files::user_file;
+use files::{file_digest::FileDigest, user_file};
 use std::{
     fmt,
     fs::File,
@@ -24,7 +24,6 @@ use super::{
     sink::RowSink,
     source::{self, Source},
 };
-use crate::file_digest::FileDigest;
 
 /// The label of a row: what pandas calls its index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -20,7 +20,8 @@ use super::{
     sink::RowSink,
     source::{self, Source},
 };
-use crate::{file_digest::FileDigest, token_count::TokenCount};
+use crate::token_count::TokenCount;
+use files::file_digest::FileDigest;
 
 /// The most columns that are described; those with a role come first.
 const MAX_COLUMNS: usize = 48;

@@ -23,7 +23,10 @@ mod sink;
 mod source;
 mod tree;
 
-use files::user_file;
+use files::{
+    file_digest::{DigestReader, FileDigest},
+    user_file,
+};
 use std::{
     fs::File,
     io::{self, Read},
@@ -42,7 +45,6 @@ use workload_profiles::{
 };
 
 use crate::{
-    file_digest::{DigestReader, FileDigest},
     model_folder::ModelFolderError,
     token_count::TokenCount,
     tokenizer_file::{self, TokenizerFileError},

@@ -1,6 +1,9 @@
 //! [I/O] What a file is, by its first bytes and by its name, and the reader of its rows.
 
-use files::user_file;
+use files::{
+    file_digest::{DigestReader, FileDigest},
+    user_file,
+};
 use std::{
     fs::{self, File},
     io::{self, BufRead as _, BufReader, Cursor, Read},
@@ -19,7 +22,6 @@ use super::{
     sink::RowSink,
     tree,
 };
-use crate::file_digest::{DigestReader, FileDigest};
 
 /// How a Parquet file begins.
 const PARQUET: &[u8] = b"PAR1";

@@ -18,10 +18,9 @@ use super::{
 };
 use crate::{
     client::{Exchange, Failure},
-    record::RequestOutcome,
-    schedule::Schedule,
     stop::StopState,
 };
+use measurement::{record::RequestOutcome, schedule::Schedule};
 
 /// The bodies that wait to be sent: at least one batch, and at most this many bytes of them.
 const MAX_AHEAD_BYTES: usize = 32 << 20;

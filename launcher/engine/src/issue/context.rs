@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::shared::Shared;
-use crate::{client::Client, recorder::Recorder};
+use crate::client::Client;
+use measurement::recorder::Recorder;
 
 /// What all requests of one worker share.
 pub(super) struct RequestContext {

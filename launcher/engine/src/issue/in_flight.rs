@@ -18,13 +18,15 @@ use super::{
 };
 use crate::{
     client::{Exchange, Failure, SessionLink},
-    record::{ListIndex, RequestOutcome, RequestRecord, Turn},
-    recorder::{KeptOutput, Steps, WireTally},
     requests::RequestedLengths,
     sessions::Answer,
     stop::{StopReason, StopState},
 };
 use clock::TimedOut;
+use measurement::{
+    record::{ListIndex, RequestOutcome, RequestRecord, Turn},
+    recorder::{KeptOutput, Steps, WireTally},
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestKind {

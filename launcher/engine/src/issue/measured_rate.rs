@@ -13,31 +13,8 @@ use crds::units::{RequestRate, Seed};
 use workload_profiles::workload::{Load, MeasuredRate, Rate, RateBound, RateShape, Stage, Window};
 
 use super::timeline::nanos;
-use crate::{
-    record::RequestRecord,
-    schedule::{Schedule, measured, schedule},
-    window::StageWindow,
-};
-
-/// Why a rate is not known, and its stage not run.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum NotMeasured {
-    #[error("its rate comes from stage {stage}, which was not run before it; see why")]
-    NotRun { stage: String },
-    #[error("its rate comes from the throughput of stage {stage}, of which no request succeeded; see why they failed")]
-    NoSuccess { stage: String },
-    #[error(
-        "its rate comes from how fast the requests of stage {stage} ended while more were under way than the server could take. Their \
-         number was read every 0.5 s; it was smaller than at the reading before {falls} times, and 2 are needed: the stage was too short, \
-         or the server was never full; send more requests in that stage"
-    )]
-    TooFewFalls { stage: String, falls: usize },
-    #[error(
-        "earlier stages give it a rate of {rate} per second, and a rate is above 0 and at most {}",
-        RequestRate::MAX
-    )]
-    OutOfRange { rate: f64 },
-}
+use crate::schedule::{measured, schedule};
+use measurement::{load_result::NotMeasured, record::RequestRecord, schedule::Schedule, window::StageWindow};
 
 /// What is counted of a stage that gives rates to later ones.
 #[derive(Debug, Default)]

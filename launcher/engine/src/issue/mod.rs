@@ -50,36 +50,34 @@ use std::{
     time::Duration,
 };
 
-use crds::units::{RequestRate, Seed};
+use crds::units::Seed;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use workload_profiles::{Notice, Workload, workload::Load};
 
 use crate::{
     client::{Target, TargetError},
     data_set::{self, DataSetError, Rows},
-    file_digest::FileDigest,
     hold::Hold,
     prompt_files::{self, PromptFilesError},
     questions::{self, QuestionSet, QuestionsError},
     recorded::{self, RecordedError},
-    recorder::{Keep, Recorder},
-    requests::{RequestsError, RowsUsed, Seeds, Texts},
-    stop::{Stop, StopReason, StopState},
+    requests::{RequestsError, Seeds, Texts},
+    stop::{Stop, StopState},
     trace::{self, TraceError},
-    vitals::{Vitals, Watch, receive, worker::WorkerVitals},
+    vitals::{Watch, receive},
 };
 use clock::Clock;
+use files::file_digest::FileDigest;
 pub use in_flight::{check_join, poll_and_spawn};
 use loadgen::queries::QueryError;
-pub use measured_rate::NotMeasured;
+use measurement::{load_result::LoadResult, recorder::Keep, vitals::Vitals};
 pub use outcome_counts::OutcomeCounts;
 pub use outputs::{KeepOutputs, Numbers};
 pub use phase_progress::PhaseProgress;
-pub use phases::{IssuedPhase, PlannedPhase};
+pub use phases::PlannedPhase;
 pub use plan::LoadPlan;
 use runner::WorkerResult;
 use shared::Shared;
-pub use stop_rules::RuleEnd;
 pub use timeline::{PlannedTime, RecentTimes, Timeline};
 use worker::Worker;
 
@@ -202,51 +200,6 @@ impl Progress {
         let ended = self.ended.load(Ordering::Relaxed);
         self.issued.load(Ordering::Relaxed).saturating_sub(ended)
     }
-}
-
-/// What the engine decided on a stage while the load ran.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StageResult {
-    /// The rate that earlier stages gave, or why the stage was not run; `None` if its rate was known before the run, and
-    /// for a stage that was never reached.
-    pub measured_rate: Option<Result<RequestRate, NotMeasured>>,
-    /// The stop rule that ended it.
-    pub ended_by: Option<RuleEnd>,
-}
-
-/// The result of a load.
-#[derive(Debug)]
-pub struct LoadResult {
-    /// Counts, histograms and records.
-    pub recorder: Recorder,
-    /// The clock of all times in the result.
-    pub clock: Clock,
-    /// Time of day at time zero of the clock.
-    pub started: jiff::Timestamp,
-    /// The LoadGen phases, one for each stage; `None` for a stage of another load.
-    pub phases: Vec<Option<IssuedPhase>>,
-    /// One entry for each stage.
-    pub stages: Vec<StageResult>,
-    /// Why the load ended early; `None` if it did not.
-    pub stopped: Option<StopReason>,
-    /// Requests that were due when the load was stopped, and that were never sent. They also count as cancelled, in the
-    /// figures or among the excluded requests. Requests that were due later are counted nowhere.
-    pub unissued: u64,
-    /// Requests that were issued.
-    pub issued: u64,
-    /// How the rows of the data set were used; `None` for another source of requests.
-    pub rows: Option<RowsUsed>,
-    /// CPU time of the workers.
-    pub own_cpu: Duration,
-    /// CPU time and receive delays of each worker, by stage.
-    pub workers: Vec<WorkerVitals>,
-    /// What the machine did to the process during the load.
-    pub vitals: Vitals,
-    /// From time zero to the end of the last request.
-    pub wall: Duration,
-    /// What is known only after the load: which stages ended with the rows of the data set, and how many rows or sessions were sent more
-    /// than once.
-    pub notices: Vec<Notice>,
 }
 
 /// The contents of a workload's files: read once, however often the workload is issued.
@@ -516,7 +469,7 @@ fn sum_up(
         recorder,
         phases: shared.issued_phases(),
         stages: shared.stage_results(),
-        clock: shared.clock,
+        zero: shared.clock.zero(),
         started,
         stopped: match shared.stop.state() {
             StopState::Run => None,

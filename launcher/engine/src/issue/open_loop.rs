@@ -14,7 +14,8 @@ use super::{
     unissued::{Unissued, UnissuedNumbers},
     worker::Worker,
 };
-use crate::{schedule::Schedule, stop::StopState};
+use crate::stop::StopState;
+use measurement::schedule::Schedule;
 
 /// No request is prepared within this time before another one is due.
 const MARGIN: Duration = Duration::from_micros(200);
@@ -207,11 +208,11 @@ mod tests {
     use crate::{
         client::Target,
         issue::{plan::LoadPlan, runner, shared::Shared, worker::Worker},
-        recorder::Keep,
         stop::Stop,
     };
     use clock::Clock;
     use loadgen::phase_end::PhaseEnd;
+    use measurement::recorder::Keep;
     use simulator::{SimOptions, Simulator};
 
     use super::Arc;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::record::RequestOutcome;
+use measurement::record::RequestOutcome;
 
 /// Requests that ended without success. Each is in one of these counts.
 #[derive(Debug, Default)]

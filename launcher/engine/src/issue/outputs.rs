@@ -63,11 +63,13 @@ mod tests {
     use crate::{
         client::Target,
         issue::{plan::LoadPlan, runner, shared::Shared, worker::Worker},
-        record::RequestOutcome,
-        recorder::{Keep, Recorder},
         stop::Stop,
     };
     use clock::Clock;
+    use measurement::{
+        record::RequestOutcome,
+        recorder::{Keep, Recorder},
+    };
     use simulator::{SimOptions, Simulator};
 
     #[test]

@@ -7,8 +7,8 @@ use std::{
 
 use workload_profiles::loadgen::{Scenario, Settings};
 
-use crate::record::RequestRecord;
 use loadgen::results::forecast::SoFar;
+use measurement::record::RequestRecord;
 
 /// The counters are not read at one instant: they may differ by a sample.
 #[derive(Debug, Default)]
@@ -90,7 +90,7 @@ impl PhaseProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::RequestOutcome;
+    use measurement::record::RequestOutcome;
 
     fn record(first: u64, ended: u64, outcome: RequestOutcome) -> RequestRecord {
         let millis = |it| Duration::from_millis(1_000 + it);

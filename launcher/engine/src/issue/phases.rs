@@ -1,4 +1,4 @@
-//! The phases of LoadGen tests as stages of a plan, and their results. Pure.
+//! The phases of LoadGen tests as stages of a plan. Pure.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,16 +12,16 @@ use super::{
     outputs::KeepOutputs,
     phase_progress::{PhaseProgress, SampleLimits},
 };
-use crate::{record::RequestRecord, schedule::Schedule};
 use loadgen::{
     phase_end::{PhaseEnd, PhaseEndRules},
     queries::{PhaseQueries, QueryError, QueryGenerator},
 };
+use measurement::{record::RequestRecord, schedule::Schedule};
 
 /// A phase before it is issued. Request i of its stage is sample i of the phase.
 #[derive(Debug)]
 pub struct PlannedPhase {
-    pub queries: PhaseQueries,
+    pub queries: Arc<PhaseQueries>,
     scenario: Scenario,
     /// Limits of single samples in a performance phase.
     limits: Option<SampleLimits>,
@@ -105,17 +105,7 @@ pub(super) fn planned_phases(workload: &Workload) -> Result<Vec<Option<Arc<Plann
         let effective = Effective::new(&test.settings, &loadgen.qsl);
         let rules = (phase == Phase::Performance).then(|| PhaseEndRules::new(scenario, &effective));
         let limits = rules.and_then(|_| SampleLimits::from_settings(&test.settings));
-        Ok(Some(Arc::new(PlannedPhase { queries: generator.phase(phase)?, scenario, limits, rules })))
+        Ok(Some(Arc::new(PlannedPhase { queries: Arc::new(generator.phase(phase)?), scenario, limits, rules })))
     });
     planned.collect()
-}
-
-/// A phase that was issued.
-#[derive(Clone, Debug)]
-pub struct IssuedPhase {
-    pub planned: Arc<PlannedPhase>,
-    /// When it began; `None` if it never did.
-    pub began: Option<Duration>,
-    /// Why it issued no more queries; `None` for an accuracy phase that issued all of them.
-    pub end: Option<PhaseEnd>,
 }

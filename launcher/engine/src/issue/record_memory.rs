@@ -3,10 +3,8 @@
 use tracing::warn;
 use workload_profiles::Workload;
 
-use crate::{
-    recorder::{Keep, RecordBudget},
-    vitals::memory::{self, MemoryLeft, mebibytes},
-};
+use crate::vitals::memory::{self, MemoryLeft, mebibytes};
+use measurement::recorder::{Keep, RecordBudget};
 
 /// Memory that records leave free for threads, connections and answers: a quarter, and at least 32 MiB.
 const KEPT_FREE: (u64, u64) = (4, 32 << 20);
@@ -61,10 +59,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{
+    use crate::vitals::memory::MemoryLimit;
+    use measurement::{
         record::{RequestOutcome, RequestRecord},
         recorder::{InFigures, Records},
-        vitals::memory::MemoryLimit,
     };
 
     #[test]

@@ -14,8 +14,9 @@ use super::{
     unissued::{Unissued, UnissuedNumbers},
     worker::Worker,
 };
-use crate::{record::RequestOutcome, recorder::Recorder, stop::StopState, vitals::worker::WorkerVitals};
+use crate::stop::StopState;
 use loadgen::phase_end::PhaseEnd;
+use measurement::{record::RequestOutcome, recorder::Recorder, vitals::worker::WorkerVitals};
 
 /// How long before a stage its connections and first requests are made, after the pause before it.
 const WARMING: Duration = Duration::from_secs(1);

@@ -15,25 +15,27 @@ use tracing::warn;
 use workload_profiles::workload::{MAX_REQUESTS, StopRule, StopScope};
 
 use super::{
-    Progress, StageResult,
+    Progress,
     concurrency_limit::ConcurrencyLimit,
-    measured_rate::{Drawn, Earlier, NotMeasured, StageCounts},
-    phases::IssuedPhase,
+    measured_rate::{Drawn, Earlier, StageCounts},
     plan::{LoadPlan, PlannedLoad, PlannedStage, Slots},
     start_rate::StartRate,
-    stop_rules::{RuleEnd, StopRules},
+    stop_rules::StopRules,
     target_health::TargetHealth,
     timeline::nanos,
 };
 use crate::{
     client::ClientGroup,
-    record::RequestRecord,
     run_id::RunId,
     stop::{Stop, StopReason, StopState},
-    window::StageWindow,
 };
 use clock::Clock;
 use loadgen::phase_end::PhaseEnd;
+use measurement::{
+    load_result::{IssuedPhase, NotMeasured, RuleEnd, StageResult},
+    record::RequestRecord,
+    window::StageWindow,
+};
 
 /// From the moment when all workers are ready to time zero of the stage, so that each of them knows that time before it
 /// comes.
@@ -281,8 +283,8 @@ impl Shared {
     /// The result of each LoadGen phase, one entry for each stage; `None` for a stage of another load.
     pub(super) fn issued_phases(&self) -> Vec<Option<IssuedPhase>> {
         let of_stage = |(index, stage): (usize, &PlannedStage)| {
-            let planned = Arc::clone(stage.phase.as_ref()?);
-            Some(IssuedPhase { planned, began: self.began(index), end: self.phase_end(index) })
+            let queries = Arc::clone(&stage.phase.as_ref()?.queries);
+            Some(IssuedPhase { queries, began: self.began(index), end: self.phase_end(index) })
         };
         self.plan.stages.iter().enumerate().map(of_stage).collect()
     }

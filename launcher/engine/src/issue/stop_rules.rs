@@ -10,19 +10,13 @@ use tokio::sync::watch;
 use workload_profiles::workload::{Hit, HitLimit, StopRule};
 
 use super::timeline::nanos;
-use crate::record::{RequestOutcome, RequestRecord};
+use measurement::{
+    load_result::RuleEnd,
+    record::{RequestOutcome, RequestRecord},
+};
 
 /// A share is reached in spite of a rounding error.
 const ROUNDING: f64 = 1e-9;
-
-/// The rule that ended a stage, and when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RuleEnd {
-    /// Index of the rule in the workload.
-    pub rule: u32,
-    /// When the request ended that was one too many, on the clock of the run.
-    pub at: Duration,
-}
 
 /// The rules of one stage.
 #[derive(Debug)]

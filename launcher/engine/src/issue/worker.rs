@@ -10,10 +10,10 @@ use std::{
 use super::{context::RequestContext, shared::Shared};
 use crate::{
     client::{Client, Target},
-    recorder::Keep,
     stop::StopState,
 };
 use clock::Sleeper;
+use measurement::recorder::Keep;
 
 pub(super) struct Worker {
     pub(super) index: usize,

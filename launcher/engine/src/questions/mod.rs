@@ -25,10 +25,10 @@ use workload_profiles::{
 
 use crate::{
     data_set::DataSetError,
-    file_digest::FileDigest,
     token_count::TokenCount,
     tokenizer_file::{self, TokenizerFileError},
 };
+use files::file_digest::FileDigest;
 use folder::Found;
 pub(crate) use request_fields::with_request_fields;
 use rows::Row;

@@ -1,6 +1,6 @@
 //! [I/O] Reads the questions of one file. Its content says which format it has, and not its name.
 
-use files::user_file;
+use files::{file_digest::FileDigest, user_file};
 use std::{
     io::{self, Read as _},
     path::Path,
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use workload_profiles::workload::Questions;
 
 use super::QuestionsError;
-use crate::{data_set::columns::read_columns, file_digest::FileDigest};
+use crate::data_set::columns::read_columns;
 
 /// What files begin with that are no text: Parquet, gzip, zstd, bzip2, xz, zip, a pickle. A data set may have these forms too.
 const MARKS: [&[u8]; 7] = [b"PAR1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zX", b"PK\x03\x04", b"\x80"];

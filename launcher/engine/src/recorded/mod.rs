@@ -6,7 +6,7 @@ mod message;
 mod otel;
 mod weka;
 
-use files::user_file;
+use files::{file_digest::FileDigest, user_file};
 use std::{
     fs,
     io::{self, ErrorKind},
@@ -21,7 +21,6 @@ use workload_profiles::{
     workload::{FileSource, RecordedAnswers, RecordedFiles, RecordedFormat, RecordedSessions, RequestSource},
 };
 
-use crate::file_digest::FileDigest;
 pub(crate) use message::Message;
 
 /// The longest file, in bytes. Its values take about ten times as much memory while it is read.

@@ -21,6 +21,7 @@ mod trace_blocks;
 use std::sync::Arc;
 
 use crds::units::Seed;
+use measurement::rows_used::RowsUsed;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 use workload_profiles::{
@@ -35,7 +36,6 @@ pub(crate) use lengths::{LengthDraws, Sampler};
 pub(crate) use prefixes::PrefixTexts;
 use random::Random;
 pub(crate) use row_choice::RowChoice;
-pub use row_choice::RowsUsed;
 pub(crate) use shared_prefix::SharedPrefix;
 pub use text::{Texts, TextsError};
 use text_seed::SharedTextSeed;

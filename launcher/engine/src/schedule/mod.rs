@@ -17,6 +17,7 @@ mod varying_rate_tests;
 use std::{iter, time::Duration};
 
 use crds::units::Seed;
+use measurement::schedule::Schedule;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 use workload_profiles::workload::{Arrivals, Load, MAX_REQUESTS, Rate, RateShape, TimeChange, TraceEntry};
@@ -24,54 +25,6 @@ use workload_profiles::workload::{Arrivals, Load, MAX_REQUESTS, Rate, RateShape,
 /// The most times that are drawn: twice what a profile may request in the mean, which a draw never reaches.
 const MOST: u64 = 2 * MAX_REQUESTS;
 const NANOSECOND: Duration = Duration::from_nanos(1);
-
-/// Sorted times from the start of the stage. Eight bytes a request, so that ten million fit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Schedule {
-    nanos: Vec<u64>,
-}
-
-impl Schedule {
-    pub fn len(&self) -> u64 {
-        self.nanos.len() as u64
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.nanos.is_empty()
-    }
-
-    /// When a request is due; `None` beyond the last.
-    pub fn get(&self, number: u64) -> Option<Duration> {
-        let index = usize::try_from(number).ok()?;
-        self.nanos.get(index).copied().map(Duration::from_nanos)
-    }
-
-    /// Requests per second from the start of the stage to the last request. It is not the rate of the profile: a schedule
-    /// may replay a trace, or send all requests at once.
-    pub fn mean_rate(&self) -> f64 {
-        let last = self.nanos.last().copied().map(Duration::from_nanos).unwrap_or_default();
-        self.len() as f64 / last.as_secs_f64().max(f64::MIN_POSITIVE)
-    }
-
-    /// All times in order.
-    pub fn iter(&self) -> impl Iterator<Item = Duration> + '_ {
-        self.nanos.iter().copied().map(Duration::from_nanos)
-    }
-}
-
-impl Schedule {
-    /// Leaves out all requests but the first `most`.
-    pub fn truncate(&mut self, most: u64) {
-        self.nanos.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-    }
-}
-
-impl FromIterator<Duration> for Schedule {
-    /// The times must be sorted.
-    fn from_iter<T: IntoIterator<Item = Duration>>(times: T) -> Self {
-        Schedule { nanos: times.into_iter().map(nanos).collect() }
-    }
-}
 
 /// The schedule of a stage, the same for the same seed; `None` for a closed loop. `trace` holds what the load replays.
 pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedule> {
@@ -89,7 +42,7 @@ pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedul
         }
         Load::Closed { .. } | Load::LoadGen { .. } => return None,
     };
-    Some(Schedule { nanos })
+    Some(Schedule::from_nanos(nanos))
 }
 
 /// The times of an open loop, whose rate may vary.

@@ -30,10 +30,11 @@ use workload_profiles::{
 use crate::{
     data_set::Rows,
     recorded,
-    requests::{BlockTexts, RequestsError, RowChoice, RowsUsed, Seeds, SharedPrefix, Texts},
+    requests::{BlockTexts, RequestsError, RowChoice, Seeds, SharedPrefix, Texts},
 };
 pub(crate) use chain::{Answer, Chain, MAX_HISTORY, NextTurn};
 use conversations::Conversations;
+use measurement::rows_used::RowsUsed;
 pub(crate) use prompt::{PromptStyle, message};
 pub(crate) use recorded_session::RecordedSession;
 use repeated_prompts::RepeatedPrompts;

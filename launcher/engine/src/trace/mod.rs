@@ -6,7 +6,10 @@
 mod blocks;
 mod notices;
 
-use files::user_file;
+use files::{
+    file_digest::{DigestReader, FileDigest},
+    user_file,
+};
 use std::{
     cell::Cell,
     io::{self, BufRead, BufReader, Read},
@@ -27,10 +30,7 @@ use workload_profiles::{
 pub use blocks::Blocks;
 pub(crate) use blocks::hashes;
 
-use crate::{
-    file_digest::{DigestReader, FileDigest},
-    lines::{Bounded, Line, read_line},
-};
+use crate::lines::{Bounded, Line, read_line};
 
 /// The most bytes that are read: ten million lines of a hundred bytes.
 const MAX_BYTES: u64 = 1 << 30;

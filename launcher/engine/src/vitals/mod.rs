@@ -5,10 +5,9 @@
 //! steal. [`worker`] measures one worker from within its thread, and [`receive`] the reads of its sockets. Deliberately
 //! absent: a judgement, which is made in `analysis`.
 
-pub mod clocks;
+mod clocks;
 pub(crate) mod memory;
 pub mod receive;
-pub mod stalls;
 pub mod system;
 pub mod worker;
 
@@ -18,33 +17,18 @@ use std::{
     time::Duration,
 };
 
+use measurement::vitals::{Vitals, clocks::ClockSteps, stalls::Stalls};
 use tracing::warn;
 
 use clock::Clock;
-use clocks::ClockSteps;
-use stalls::Stalls;
-use system::{Machine, Throttling};
+use clocks::ClockWatch;
+use system::Machine;
 
 /// The time between two beats of the heartbeat: short enough to see what delays tokens, and long enough to cost little
 /// CPU.
 const BEAT: Duration = Duration::from_millis(10);
 /// Beats between two readings of the clocks: one reading a second.
 const BEATS_PER_LOOK: u32 = 100;
-
-/// What the machine did to the launcher while the load ran; `None` if the system does not tell.
-#[derive(Clone, Debug, Default)]
-pub struct Vitals {
-    /// CPU time of all threads of the process, user and system.
-    pub process_cpu: Option<Duration>,
-    /// Times in which the process could not run.
-    pub stalls: Option<Stalls>,
-    /// CPU time that the limit of the process's cgroup withheld.
-    pub throttling: Option<Throttling>,
-    /// Share of the machine's CPU time that the hypervisor gave to others.
-    pub steal_share: Option<f64>,
-    /// Steps of the clocks during the load.
-    pub clock_steps: Option<ClockSteps>,
-}
 
 /// Watches the process until it is ended.
 pub struct Watch {
@@ -83,13 +67,13 @@ impl Watch {
 /// A beat is late if it comes after [`BEAT`]: this thread, which does nothing else, could not run in the meantime.
 fn beat(clock: Clock, ended: &mpsc::Receiver<()>) -> (Stalls, ClockSteps) {
     let mut stalls = Stalls::default();
-    let mut steps = ClockSteps::default();
+    let mut clocks = ClockWatch::default();
     let mut last = clock.now();
     for beat in 0_u32.. {
         if beat % BEATS_PER_LOOK == 0
             && let Some(offsets) = clock::offsets()
         {
-            steps.look(offsets);
+            clocks.look(offsets);
         }
         if ended.recv_timeout(BEAT) != Err(RecvTimeoutError::Timeout) {
             break;
@@ -99,8 +83,8 @@ fn beat(clock: Clock, ended: &mpsc::Receiver<()>) -> (Stalls, ClockSteps) {
         last = now;
     }
     // A run may be shorter than the time between two readings.
-    clock::offsets().into_iter().for_each(|offsets| steps.look(offsets));
-    (stalls, steps)
+    clock::offsets().into_iter().for_each(|offsets| clocks.look(offsets));
+    (stalls, clocks.steps)
 }
 
 #[cfg(test)]

@@ -22,8 +22,8 @@ use std::{
 
 use tokio::{runtime::Builder, sync::Notify};
 
-use crate::histogram::TimeHistogram;
 use clock::Clock;
+use measurement::histogram::TimeHistogram;
 
 /// A wait shorter than this found bytes immediately: it is longer than the system call takes.
 const WAITED: Duration = Duration::from_micros(20);

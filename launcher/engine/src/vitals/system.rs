@@ -4,16 +4,7 @@
 
 use std::{fs, path::PathBuf, time::Duration};
 
-/// CPU time that the limit of the cgroup withheld. A limit of a parent cgroup does not show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Throttling {
-    /// Periods in which the limit was enforced; 0 without a limit.
-    pub periods: u64,
-    /// Periods in which the limit was reached, so that all threads waited for the next period.
-    pub throttled: u64,
-    /// How long threads waited because of the limit, summed over the CPUs.
-    pub time: Duration,
-}
+use measurement::vitals::Throttling;
 
 /// Ticks of all CPUs of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

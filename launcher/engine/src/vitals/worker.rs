@@ -3,40 +3,7 @@
 use std::time::Duration;
 
 use super::{receive, system};
-use crate::histogram::TimeHistogram;
-
-#[derive(Clone, Debug, Default)]
-pub struct WorkerVitals {
-    /// One entry for each stage.
-    pub stages: Vec<StageVitals>,
-    /// Its timer counted whole milliseconds, because the kernel had no finer timer to give.
-    pub coarse_timer: bool,
-}
-
-impl WorkerVitals {
-    /// All stages together, without receive delays.
-    pub fn whole(&self) -> StageVitals {
-        let stages = || self.stages.iter();
-        StageVitals {
-            cpu: stages().map(|it| it.cpu).sum(),
-            waited: stages().map(|it| it.waited).sum(),
-            wall: stages().map(|it| it.wall).sum(),
-            receive_delay: None,
-        }
-    }
-}
-
-/// The vitals of a worker in one stage, without the pause before it.
-#[derive(Clone, Debug, Default)]
-pub struct StageVitals {
-    /// User and system time.
-    pub cpu: Duration,
-    /// How long it was ready to run and waited for a CPU; `None` if the kernel does not tell.
-    pub waited: Option<Duration>,
-    pub wall: Duration,
-    /// An upper bound on how long bytes waited before they were read; `None` if nothing is known.
-    pub receive_delay: Option<TimeHistogram>,
-}
+use measurement::vitals::worker::StageVitals;
 
 /// Measures a worker from the start of a stage to its end.
 pub struct StageWatch {

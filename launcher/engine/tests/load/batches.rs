@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use engine::{
-    issue::{LoadResult, run_here},
-    record::{RequestOutcome, RequestRecord},
+    issue::run_here,
     stop::{Stop, StopReason},
+};
+use measurement::{
+    load_result::LoadResult,
+    record::{RequestOutcome, RequestRecord},
 };
 use simulator::{SimOptions, faults::FaultKind};
 use workload_profiles::{

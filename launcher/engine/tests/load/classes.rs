@@ -5,15 +5,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use engine::{
-    client::Target,
-    issue::LoadError,
-    record::{ListIndex, RequestOutcome},
-    stop::Stop,
-};
+use engine::{client::Target, issue::LoadError, stop::Stop};
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use measurement::record::{ListIndex, RequestOutcome};
 use serde_json::{Value, json};
 use workload_profiles::workload::{Stage, Workload};
 

@@ -6,15 +6,14 @@ use crds::{
     benchmark_run::{Api, SimulatorPreset},
     units::{RequestRate, Seed, Span},
 };
-use engine::{
-    client::Target,
-    issue::{LoadResult, run_here},
-    record::{RequestOutcome, RequestRecord},
-    stop::Stop,
-};
+use engine::{client::Target, issue::run_here, stop::Stop};
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use measurement::{
+    load_result::LoadResult,
+    record::{RequestOutcome, RequestRecord},
+};
 use simulator::{
     SimOptions, Simulator,
     faults::{Fault, FaultKind},

@@ -10,16 +10,14 @@ use std::{
 };
 
 use crds::{benchmark_run::Api, units::Span};
-use engine::{
-    client::{
-        Target,
-        probe::{self, ProbeError},
-    },
-    record::{Cause, RequestOutcome},
+use engine::client::{
+    Target,
+    probe::{self, ProbeError},
 };
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use measurement::record::{Cause, RequestOutcome};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use workload_profiles::workload::{Probes, Stage};
 

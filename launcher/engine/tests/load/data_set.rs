@@ -3,12 +3,8 @@
 use std::sync::Arc;
 
 use crds::units::Seed;
-use engine::{
-    client::Target,
-    issue::{LoadResult, run_here},
-    record::RequestOutcome,
-    stop::Stop,
-};
+use engine::{client::Target, issue::run_here, stop::Stop};
+use measurement::{load_result::LoadResult, record::RequestOutcome};
 use serde_json::json;
 use workload_profiles::{
     Workload,

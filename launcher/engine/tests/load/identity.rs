@@ -1,10 +1,8 @@
 //! What servers report about themselves. No answer can hold up a run.
 
 use crds::benchmark_run::Api;
-use engine::client::{
-    Target,
-    identity::{self, ServerIdentity},
-};
+use engine::client::{Target, identity};
+use measurement::server_identity::ServerIdentity;
 use simulator::{SimOptions, faults::FaultKind};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 

@@ -7,10 +7,11 @@ use std::{
 
 use clock::Clock;
 use crds::{benchmark_run::Api, units::Span};
-use engine::{client::Target, record::RequestOutcome};
+use engine::client::Target;
 use http_body_util::Full;
 use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use measurement::record::RequestOutcome;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, UnixListener},

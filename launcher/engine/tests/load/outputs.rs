@@ -4,10 +4,8 @@ use std::net::Ipv4Addr;
 
 use clock::Clock;
 use crds::benchmark_run::Api;
-use engine::{
-    client::{Client, Exchange, Target, output::Output},
-    record::RequestOutcome,
-};
+use engine::client::{Client, Exchange, Target};
+use measurement::{output::Output, record::RequestOutcome};
 use serde_json::{Value, json};
 use simulator::Simulator;
 use tokio::net::TcpListener;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use accuracy::mmlu::{LETTERS, from_log_probabilities, from_text};
 use crds::units::Seed;
 use engine::{
-    issue::{Files, LoadResult, run_here},
-    record::RequestOutcome,
+    issue::{Files, run_here},
     stop::Stop,
 };
+use measurement::{load_result::LoadResult, record::RequestOutcome};
 use serde_json::json;
 use workload_profiles::{
     Workload,

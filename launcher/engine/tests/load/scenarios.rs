@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use engine::{client::Target, histogram::TimeHistogram, record::RequestOutcome};
+use engine::client::Target;
+use measurement::{histogram::TimeHistogram, record::RequestOutcome};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use workload_profiles::workload::{LengthDistribution, LengthField, Load, PromptText, RequestSource, TokenIdRange};
 

@@ -4,10 +4,8 @@ use crds::{
     benchmark_run::Api,
     units::{RequestRate, Span},
 };
-use engine::{
-    record::RequestRecord,
-    stop::{Stop, StopReason},
-};
+use engine::stop::{Stop, StopReason};
+use measurement::record::RequestRecord;
 use serde_json::{Value, json};
 use workload_profiles::{
     Workload,

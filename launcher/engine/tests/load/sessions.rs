@@ -9,14 +9,16 @@ use std::{
 use crds::{benchmark_run::Api, units::Span};
 use engine::{
     client::Target,
-    issue::LoadResult,
-    record::{RequestOutcome, RequestRecord},
     stop::{Stop, StopReason},
-    window::WindowPart,
 };
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use measurement::{
+    load_result::LoadResult,
+    record::{RequestOutcome, RequestRecord},
+    window::WindowPart,
+};
 use serde_json::Value;
 use tokio::io::duplex;
 use workload_profiles::{

@@ -4,10 +4,8 @@
 use std::time::Duration;
 
 use crds::units::Span;
-use engine::{
-    record::{RequestOutcome, RequestRecord},
-    stop::{Stop, StopReason},
-};
+use engine::stop::{Stop, StopReason};
+use measurement::record::{RequestOutcome, RequestRecord};
 use workload_profiles::workload::{
     Abandonment, Arrivals, Departure, Load, Probes, RampUpStrategy, Rate, RatePoint, RateShape, Stage, Trace,
     TraceEntry,

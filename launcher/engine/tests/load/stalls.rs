@@ -5,10 +5,8 @@ use std::{
     time::Duration,
 };
 
-use engine::{
-    client::Target,
-    record::{RequestOutcome, RequestRecord},
-};
+use engine::client::Target;
+use measurement::record::{RequestOutcome, RequestRecord};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use workload_profiles::workload::{LengthDistribution, Probes, PromptText, RequestSource};
 

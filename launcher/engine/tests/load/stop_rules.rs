@@ -4,10 +4,8 @@
 use std::time::Duration;
 
 use crds::units::Span;
-use engine::{
-    issue::{LoadResult, RuleEnd},
-    stop::StopReason,
-};
+use engine::stop::StopReason;
+use measurement::load_result::{LoadResult, RuleEnd};
 use workload_profiles::workload::{Hit, HitLimit, Stage, StopRule, StopScope, Workload};
 
 use super::common::*;

@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use engine::{
-    record::RequestOutcome,
-    stop::{Stop, StopReason},
-    window::WindowPart,
-};
+use engine::stop::{Stop, StopReason};
+use measurement::{record::RequestOutcome, window::WindowPart};
 use simulator::{SimOptions, faults::FaultKind};
 use workload_profiles::workload::Margin;
 

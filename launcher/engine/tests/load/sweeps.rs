@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crds::units::Span;
-use engine::{
-    issue::{LoadResult, NotMeasured},
-    stop::{Stop, StopReason},
+use engine::stop::{Stop, StopReason};
+use measurement::{
+    load_result::{LoadResult, NotMeasured},
     window::WindowPart,
 };
 use workload_profiles::workload::{
@@ -34,7 +34,7 @@ fn measured(name: &str, from: RateBound, to: RateBound, position: f64) -> Stage 
 }
 
 fn rates(result: &LoadResult) -> Vec<Option<f64>> {
-    let rate = |it: &engine::issue::StageResult| it.measured_rate.clone()?.ok().map(|it| it.per_second());
+    let rate = |it: &measurement::load_result::StageResult| it.measured_rate.clone()?.ok().map(|it| it.per_second());
     result.stages.iter().map(rate).collect()
 }
 

@@ -15,14 +15,13 @@ use crds::{
 };
 use engine::{
     client::Target,
-    issue::{Files, LoadOrder, LoadResult, Progress, run_load},
-    record::RequestOutcome,
-    recorder::Keep,
+    issue::{Files, LoadOrder, Progress, run_load},
     stop::{Stop, StopReason},
 };
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use measurement::{load_result::LoadResult, record::RequestOutcome, recorder::Keep};
 use simulator::{SimOptions, Simulator};
 use tokio::{net::TcpListener, sync::oneshot};
 use workload_profiles::{

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crds::units::{RequestRate, Span};
-use engine::{
-    issue::LoadResult,
+use measurement::{
+    load_result::LoadResult,
     recorder::{
         TimeSeries,
         series::{Bin, OutcomeGroup},

@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use crds::{benchmark_run::Api, units::Span};
-use engine::{
-    client::Target,
-    record::{Limit, RequestOutcome},
-};
+use engine::client::Target;
+use measurement::record::{Limit, RequestOutcome};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream},
     net::TcpListener,

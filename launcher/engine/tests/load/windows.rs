@@ -1,10 +1,7 @@
 //! What is in the figures: warm-up, cool-down, windows, and the end of a stage's grace period.
 
-use engine::{
-    record::RequestOutcome,
-    stop::{Stop, StopReason},
-    window::WindowPart,
-};
+use engine::stop::{Stop, StopReason};
+use measurement::{record::RequestOutcome, window::WindowPart};
 use workload_profiles::{
     Workload,
     workload::{Margin, Stage, Window},
@@ -19,11 +16,11 @@ fn windowed(window: Window) -> Workload {
     Workload { window, ..workload(vec![stage], 5) }
 }
 
-async fn run(workload: &Workload) -> engine::issue::LoadResult {
+async fn run(workload: &Workload) -> measurement::load_result::LoadResult {
     issue(workload, &simulated(server(millis(20), millis(20)))).await
 }
 
-fn excluded(result: &engine::issue::LoadResult, part: WindowPart) -> u64 {
+fn excluded(result: &measurement::load_result::LoadResult, part: WindowPart) -> u64 {
     result.recorder.stages[0].excluded.get(&part).map_or(0, |it| it.values().sum())
 }
 

@@ -20,10 +20,8 @@ use std::{
 };
 
 use cases::Case;
-use engine::{
-    client::{Failure, answer::Answer},
-    record::RequestOutcome,
-};
+use engine::client::{Failure, answer::Answer};
+use measurement::record::RequestOutcome;
 
 /// Lengths of the pieces that a body is cut into; each is begun at every offset, so that every byte is cut at.
 const PIECES: [usize; 5] = [1, 2, 3, 7, 64];

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{client::output::Output, record::RequestOutcome};
+use measurement::{output::Output, record::RequestOutcome};
 use serde_json::Value;
 
 use super::cases::Case;

@@ -5,10 +5,8 @@ use std::net::Ipv4Addr;
 use bytes::Bytes;
 use clock::Clock;
 use crds::benchmark_run::Api;
-use engine::{
-    client::{Client, Exchange, Failure, Target, answer::Answer},
-    record::RequestOutcome,
-};
+use engine::client::{Client, Exchange, Failure, Target, answer::Answer};
+use measurement::record::RequestOutcome;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{at, insert, performance, seconds};
 use analysis::{BinFigures, BinTimes, Figures, SeriesFigures};
-use engine::recorder::series::OutcomeGroup;
+use measurement::recorder::series::OutcomeGroup;
 use server_metrics::series::{OverTime, Values};
 
 /// Latencies and rates of the requests; `None` where nothing happened.

@@ -8,7 +8,7 @@ use crds::{
     summary::{Outcome, RunSummary},
     units::{Seed, Span},
 };
-use engine::file_digest::FileDigest;
+use files::file_digest::FileDigest;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

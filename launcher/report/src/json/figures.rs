@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use analysis::{Figures, GoodputFigures, Interactivity, RateWindow, StepTimes, Throughput};
-use engine::recorder::CauseTally;
+use measurement::recorder::CauseTally;
 use serde::{Deserialize, Serialize};
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::recorder::{RequestSample, SampledRequest};
+use measurement::recorder::{RequestSample, SampledRequest};
 use serde::{Deserialize, Serialize};
 
 use super::{

@@ -1,7 +1,7 @@
 //! `server` of `report.json`: what the server reported about itself.
 
 use analysis::TargetIdentity;
-use engine::client::identity::ServerIdentity;
+use measurement::server_identity::ServerIdentity;
 use serde::{Deserialize, Serialize};
 
 /// When the server was ready, and after the load.

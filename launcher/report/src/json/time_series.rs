@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use analysis::{BinFigures, BinTimes, ItlHeat, SeriesFigures};
-use engine::recorder::series::OutcomeGroup;
+use measurement::recorder::series::OutcomeGroup;
 use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
 use serde_json::value::to_raw_value;
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use analysis::Distribution;
-use engine::record::RequestOutcome;
+use measurement::record::RequestOutcome;
 use serde::{Deserialize, Serialize};
 
 /// A distribution in the unit that the name of its field tells.

@@ -3,25 +3,23 @@
 use std::time::Duration;
 
 use analysis::{Analysis, LatencyOrigin, Measured, TargetIdentity, analyse};
-use clock::Offsets;
 use crds::{
     benchmark_run::{Api, Harness, PerRequestRecords, ReadinessProbe},
     resolve::{Endpoint, Hardware, Price, ResolvedRun, RunIdentity, ValidityBounds},
     units::{RequestRate, Seed, Span},
 };
-use engine::{
-    client::identity::ServerIdentity,
-    file_digest::FileDigest,
+use files::file_digest::FileDigest;
+use loadgen::phase_end::StopReason;
+use measurement::{
     histogram::TimeHistogram,
     record::{RequestOutcome, RequestRecord},
     recorder::{Keep, Recorder, Records, Steps, WireTally},
-    requests::RowsUsed,
-    stop::StopReason,
+    rows_used::RowsUsed,
+    server_identity::ServerIdentity,
     vitals::{
-        Vitals,
+        Throttling, Vitals,
         clocks::ClockSteps,
         stalls::Stalls,
-        system::Throttling,
         worker::{StageVitals, WorkerVitals},
     },
 };
@@ -185,7 +183,7 @@ fn vitals() -> Vitals {
         stalls.beat(ms(at), ms(late));
     }
     let mut steps = ClockSteps::default();
-    [0, 3_000_000].into_iter().for_each(|wall| steps.look(Offsets { wall, boot: 0 }));
+    steps.add(ms(3), Duration::ZERO);
     Vitals {
         process_cpu: Some(ms(280)),
         stalls: Some(stalls),

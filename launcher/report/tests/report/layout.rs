@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::record::{RequestOutcome, RequestRecord};
+use measurement::record::{RequestOutcome, RequestRecord};
 use report::{markdown, terminal};
 use workload_profiles::workload::{Goodput, PromptReuse, Stage};
 

@@ -24,12 +24,12 @@ use std::{
 };
 
 use crds::{Envelope, Outcome};
-use engine::{
+use fixture::{Analysed, Fixture, PROFILE, ms, normal};
+use loadgen::phase_end::StopReason;
+use measurement::{
     record::{Cause, Limit, ListIndex, RequestOutcome, RequestRecord},
     recorder::{Records, WireTally},
-    stop::StopReason,
 };
-use fixture::{Analysed, Fixture, PROFILE, ms, normal};
 use parquet::{
     file::reader::{FileReader as _, SerializedFileReader},
     record::RowAccessor as _,

@@ -116,7 +116,7 @@ fn the_report_of_thirty_long_stages_is_small_and_is_read_again() {
         (record.first_token, record.last_token, record.ended) = (Some(first), Some(last), last);
         fixture
             .requests
-            .push((record, engine::recorder::WireTally { gaps: gaps.into_iter().collect(), ..wire.clone() }));
+            .push((record, measurement::recorder::WireTally { gaps: gaps.into_iter().collect(), ..wire.clone() }));
     }
     let mut text = Vec::new();
     report_json::write(&fixture.report(&fixture.analyse()), &mut text).unwrap();

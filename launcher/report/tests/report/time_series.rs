@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::{record::RequestRecord, recorder::WireTally};
+use measurement::{record::RequestRecord, recorder::WireTally};
 use report::json;
 use serde_json::Value;
 

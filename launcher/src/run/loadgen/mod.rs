@@ -17,13 +17,13 @@ use analysis::loadgen::{
     outcome::{TestOutcome, outcomes},
     verdict::TrialVerdict,
 };
-use engine::issue::LoadResult;
 use loadgen::{
     logs::{accuracy_log::AccuracyEntry, test_log::PhaseLog},
     peak::{self, Tried},
     results::early_stopping::EarlyStopping,
     search::{self, Trial},
 };
+use measurement::load_result::LoadResult;
 
 /// Samples of the burst from which a rate is guessed.
 const BURST: u64 = 256;

@@ -11,12 +11,8 @@ use accuracy::mmlu::{
 use analysis::{Accuracy, AccuracyFigure, AccuracyLimit, NotComputed};
 use charts::svg::{Ranked, Ranking, draw_ranking};
 use crds::AccuracyVerdict;
-use engine::{
-    issue::LoadResult,
-    questions::{QuestionSet, categories, format},
-    record::RequestRecord,
-    recorder::KeptOutput,
-};
+use engine::questions::{QuestionSet, categories, format};
+use measurement::{load_result::LoadResult, record::RequestRecord, recorder::KeptOutput};
 use report::AccuracyFile;
 use serde_json::{Value, json};
 use tracing::warn;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use engine::{client::output::Output, record::RequestOutcome};
+use measurement::{output::Output, record::RequestOutcome};
 
 use super::*;
 

@@ -10,11 +10,11 @@ use super::{
     api_error::{ApiError, first_line},
     chunk::{Choices, Chunk, Finish, Indices, Usage, WholeChoice, whole_choices},
     failure::Failure,
-    output::{FirstOutput, Kept, Output, OutputError},
+    output::{FirstOutput, Kept, OutputError},
     pattern::Pattern,
     sse,
 };
-use crate::{inter_token_times::InterTokenTimes, record::RequestOutcome};
+use measurement::{inter_token_times::InterTokenTimes, output::Output, record::RequestOutcome};
 
 /// The longest answer in one piece, in bytes.
 const MAX_WHOLE: usize = 64 << 20;

@@ -27,14 +27,16 @@ use crate::{
         body::{BodyTemplate, Streaming},
         request_timeouts::RequestTimeouts,
     },
-    latency_origin::LatencyOrigin,
-    recorder::{Keep, RecordBudget, Recorder},
     requests::{RecordedLengths, Requests, RequestsError, Seeds, TextSeed},
     schedule::{schedule, users::UserTurns},
     sessions::{PlannedSessions, session_header},
-    window::StageWindow,
 };
 use clock::Clock;
+use measurement::{
+    latency_origin::LatencyOrigin,
+    recorder::{Keep, RecordBudget, Recorder},
+    window::StageWindow,
+};
 use probe_requests::ProbeRequests;
 pub(super) use stage::{PlannedLoad, PlannedStage, Slots};
 

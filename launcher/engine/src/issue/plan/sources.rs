@@ -13,10 +13,11 @@ use crate::{
     issue::outputs::KeepOutputs,
     questions::QuestionSet,
     recorded,
-    requests::{RequestsError, RowChoice, RowsUsed, Seeds, Texts},
+    requests::{RequestsError, RowChoice, Seeds, Texts},
     sessions::PlannedSessions,
     trace::Blocks,
 };
+use measurement::rows_used::RowsUsed;
 
 impl LoadPlan {
     /// The same plan with the rows of the workload's data set, if it has one. A stage that ends with its rows gets no more requests

@@ -7,11 +7,10 @@ use workload_profiles::workload::{Load, Margin, Stage, Window};
 
 use crate::{
     issue::{departures::Clients, measured_rate::MeasuredLoad, outputs::KeepOutputs, phases::PlannedPhase},
-    latency_origin::LatencyOrigin,
     requests::RecordedLengths,
-    schedule::{Schedule, users::UserTurns},
-    window::StageWindow,
+    schedule::users::UserTurns,
 };
+use measurement::{latency_origin::LatencyOrigin, schedule::Schedule, window::StageWindow};
 
 /// A stage as it will be issued.
 #[derive(Debug)]

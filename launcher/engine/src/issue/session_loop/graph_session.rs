@@ -21,12 +21,11 @@ use crate::{
         in_flight::{Due, TurnEnd, run_turn},
         prepare::Prepared,
     },
-    record::Turn,
     recorded::{self, CallPrompt},
-    recorder::SessionEnd,
     requests::RequestedLengths,
     sessions::{RecordedSession, message},
 };
+use measurement::{record::Turn, recorder::SessionEnd};
 
 /// A recorded session under way. It leaves one record when it is dropped, if it has sent a request, even if none has ended.
 pub(super) struct GraphSession {

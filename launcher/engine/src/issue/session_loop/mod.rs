@@ -27,12 +27,12 @@ use workload_profiles::workload::Unit;
 use super::{context::RequestContext, waits::Waits, worker::Worker};
 use crate::{
     client::SessionLink,
-    recorder::SessionEnd,
     schedule::users::UserTurns,
     sessions::{NewSession, PlannedSessions},
 };
 pub(super) use closed::run as run_closed;
 use graph_session::GraphSession;
+use measurement::recorder::SessionEnd;
 pub(super) use open::run as run_open;
 use session::Session;
 use slot::Slot;

@@ -5,16 +5,14 @@ use std::{collections::VecDeque, mem, sync::Arc, time::Duration};
 use tokio::task::JoinSet;
 
 use super::{SessionStage, Work, lock, share::Share};
-use crate::{
-    issue::{
-        in_flight::{drain, poll_and_spawn},
-        open_loop::{Pace, tidy_up, warm},
-        stage_context::StageContext,
-        unissued::{Unissued, UnissuedNumbers},
-        worker::Worker,
-    },
-    schedule::Schedule,
+use crate::issue::{
+    in_flight::{drain, poll_and_spawn},
+    open_loop::{Pace, tidy_up, warm},
+    stage_context::StageContext,
+    unissued::{Unissued, UnissuedNumbers},
+    worker::Worker,
 };
+use measurement::schedule::Schedule;
 
 /// Sessions that are made before they are due: their first prompts are in memory.
 const MAX_AHEAD: usize = 16;

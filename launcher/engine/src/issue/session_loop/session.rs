@@ -15,9 +15,11 @@ use crate::{
         in_flight::{TurnEnd, run_turn},
         prepare::Prepared,
     },
+    sessions::{Chain, NextTurn, PlannedSessions, PromptStyle},
+};
+use measurement::{
     record::{RequestOutcome, Turn},
     recorder::SessionEnd,
-    sessions::{Chain, NextTurn, PlannedSessions, PromptStyle},
 };
 
 /// A session under way. It leaves one record when it is dropped, if it has sent a turn, even if that has not ended.

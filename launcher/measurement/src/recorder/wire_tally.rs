@@ -17,7 +17,7 @@ pub struct WireTally {
     /// Reads that held more than one content event.
     pub coalesced_reads: u64,
     /// Coalesced reads that came late because the launcher was busy: their events may have arrived one after another. See
-    /// [`crate::vitals::receive`].
+    /// `engine::vitals::receive`.
     pub late_reads: u64,
     /// Why it failed: a short text without body and header.
     pub error: Option<String>,

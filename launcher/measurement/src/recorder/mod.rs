@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 use workload_profiles::workload::Goodput;
 
 use crate::{
-    client::output::Output,
     inter_token_times::InterTokenTimes,
     latency_origin::LatencyOrigin,
+    output::Output,
     record::{RequestOutcome, RequestRecord},
     window::{StageWindow, WindowPart},
 };

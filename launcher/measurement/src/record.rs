@@ -157,7 +157,8 @@ impl Cause {
         }
     }
 
-    pub(crate) fn from_io(error: &io::Error) -> Cause {
+    /// The cause of an error of a socket.
+    pub fn from_io(error: &io::Error) -> Cause {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Cause::Refused,
             io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe => {

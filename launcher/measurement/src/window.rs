@@ -141,7 +141,7 @@ mod tests {
     use workload_profiles::workload::{Arrivals, Rate};
 
     use super::*;
-    use crate::{record::RequestOutcome, schedule};
+    use crate::record::RequestOutcome;
 
     const fn secs(count: u64) -> Duration {
         Duration::from_secs(count)
@@ -152,6 +152,11 @@ mod tests {
         let rate = Rate::Steady(RequestRate::try_from(1.0).unwrap());
         let duration = Some(Span(secs(10)));
         Load::Open { arrivals: Arrivals::Constant, rate, duration, count: None, max_concurrency: None }
+    }
+
+    /// The schedule of [`open`]; `None` for a closed loop.
+    fn schedule(load: &Load) -> Option<Schedule> {
+        matches!(load, Load::Open { .. }).then(|| (0..10).map(secs).collect())
     }
 
     fn closed(count: Option<u64>, duration: Option<u64>) -> Load {
@@ -189,7 +194,7 @@ mod tests {
         (warm_up, cool_down): (Option<Margin>, Option<Margin>),
         expected: &[((u64, u64, u64), WindowPart)],
     ) {
-        let schedule = schedule::schedule(&load, &[], crds::units::Seed(1));
+        let schedule = schedule(&load);
         let stage = Stage { warm_up, cool_down, ..Stage::new("s", load) };
         let window = StageWindow::new(&stage, kind, schedule.as_ref());
         for ((number, due, ended), part) in expected {
@@ -228,7 +233,7 @@ mod tests {
     #[test]
     fn what_was_never_sent_belongs_by_its_number_and_due_time() {
         let parts = |load: Load, kind, (warm_up, cool_down), due: fn(u64) -> Option<Duration>| {
-            let schedule = schedule::schedule(&load, &[], crds::units::Seed(1));
+            let schedule = schedule(&load);
             let stage = Stage { warm_up, cool_down, ..Stage::new("s", load) };
             let window = StageWindow::new(&stage, kind, schedule.as_ref());
             [1, 2, 6, 7].map(|it| window.part_of_unissued(it, due(it)))
@@ -280,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_count_at_the_edge_of_a_cut_is_the_time_of_its_request() {
-        let schedule = schedule::schedule(&open(), &[], crds::units::Seed(1));
+        let schedule = schedule(&open());
         let (warm_up, cool_down) = (Some(Margin::Count(2)), Some(Margin::Count(3)));
         let stage = Stage { warm_up, cool_down, ..Stage::new("s", open()) };
         let window = StageWindow::new(&stage, Window::Cut, schedule.as_ref());

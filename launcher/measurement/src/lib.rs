@@ -1,0 +1,19 @@
+//! What a run measured: the record of each request, counts and histograms, windows, and what the machine did meanwhile.
+//! Pure, so that a program without the load engine can read and merge measurements.
+//!
+//! The modules form layers; each may use those before it: `record`, `latency_origin`, `histogram`, `inter_token_times`,
+//! `schedule`, `output`, `server_identity`, `rows_used`, `resends`; `window`, `vitals`; `recorder`; `load_result`.
+
+pub mod histogram;
+pub mod inter_token_times;
+pub mod latency_origin;
+pub mod load_result;
+pub mod output;
+pub mod record;
+pub mod recorder;
+pub mod resends;
+pub mod rows_used;
+pub mod schedule;
+pub mod server_identity;
+pub mod vitals;
+pub mod window;

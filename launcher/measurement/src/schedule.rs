@@ -1,0 +1,63 @@
+//! The times at which the requests of a stage are due. Pure. The engine draws them before the first request.
+
+use std::time::Duration;
+
+/// Sorted times from the start of the stage. Eight bytes a request, so that ten million fit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    nanos: Vec<u64>,
+}
+
+impl Schedule {
+    pub fn len(&self) -> u64 {
+        self.nanos.len() as u64
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.nanos.is_empty()
+    }
+
+    /// When a request is due; `None` beyond the last.
+    pub fn get(&self, number: u64) -> Option<Duration> {
+        let index = usize::try_from(number).ok()?;
+        self.nanos.get(index).copied().map(Duration::from_nanos)
+    }
+
+    /// Requests per second from the start of the stage to the last request. It is not the rate of the profile: a schedule
+    /// may replay a trace, or send all requests at once.
+    pub fn mean_rate(&self) -> f64 {
+        let last = self.nanos.last().copied().map(Duration::from_nanos).unwrap_or_default();
+        self.len() as f64 / last.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// All times in order.
+    pub fn iter(&self) -> impl Iterator<Item = Duration> + '_ {
+        self.nanos.iter().copied().map(Duration::from_nanos)
+    }
+}
+
+impl Schedule {
+    /// Leaves out all requests but the first `most`.
+    pub fn truncate(&mut self, most: u64) {
+        self.nanos.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+    }
+}
+
+impl Schedule {
+    /// The times must be sorted.
+    pub fn from_nanos(nanos: Vec<u64>) -> Schedule {
+        Schedule { nanos }
+    }
+}
+
+impl FromIterator<Duration> for Schedule {
+    /// The times must be sorted.
+    fn from_iter<T: IntoIterator<Item = Duration>>(times: T) -> Self {
+        Schedule { nanos: times.into_iter().map(nanos).collect() }
+    }
+}
+
+/// Saturates after 584 years.
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,23 @@
+//! The engine, release and model of a server, as the server reports them. Pure.
+
+/// What a server reports about itself. A field that it does not report is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerIdentity {
+    /// The engine, as `/v1/models` names the owner of the model: `vllm`, `sglang`, `llamacpp`. Where the owner does not name it, `sglang`
+    /// for a server that answers SGLang's own question.
+    pub engine: Option<String>,
+    /// The release of the engine.
+    pub version: Option<String>,
+    /// The simulator and its release, for a server that says that it is simulated.
+    pub simulator: Option<String>,
+    /// The field `server` of its answers: a web server or a gateway.
+    pub server: Option<String>,
+    /// The name under which the model is requested, where the server lists it.
+    pub model: Option<String>,
+    /// What the server loaded for that name: a repository or a path.
+    pub model_root: Option<String>,
+    /// The revision of the model.
+    pub model_revision: Option<String>,
+    /// The longest prompt and answer together, in tokens.
+    pub max_model_len: Option<u64>,
+}

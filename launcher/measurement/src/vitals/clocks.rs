@@ -1,0 +1,45 @@
+//! Steps of the clocks: the time of day was set, or the machine slept. Pure.
+
+use std::time::Duration;
+
+/// Smaller differences come from the time that reading the clocks takes.
+const STEP: Duration = Duration::from_millis(1);
+
+/// How the clocks moved against each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClockSteps {
+    /// Number of steps of the time of day.
+    pub count: u64,
+    /// The largest step of the time of day against the monotonic clock, forward or back.
+    pub largest: Duration,
+    /// How long the machine slept. The monotonic clock stands still meanwhile.
+    pub slept: Duration,
+}
+
+impl ClockSteps {
+    /// Counts how far the time of day, and the clock that continues during sleep, moved against the monotonic clock
+    /// between two readings.
+    pub fn add(&mut self, wall: Duration, boot: Duration) {
+        if wall >= STEP {
+            self.count += 1;
+            self.largest = self.largest.max(wall);
+        }
+        if boot >= STEP {
+            self.slept += boot;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn less_than_a_millisecond_is_no_step() {
+        let mut steps = ClockSteps::default();
+        for nanos in [0, 999_999, 999_999] {
+            steps.add(Duration::from_nanos(nanos), Duration::from_nanos(nanos));
+        }
+        assert_eq!(steps, ClockSteps::default());
+    }
+}
