@@ -330,7 +330,7 @@ impl Figures {
             goodput: goodput(tally, &workload.goodput, duration, plateau),
             without_usage: succeeded.saturating_sub(tally.with_usage),
             usage_set_aside: tally.set_aside,
-            set_aside_sample: tally.set_aside_sample,
+            set_aside_sample: tally.set_aside_sample.as_deref().copied(),
             in_one_piece: tally.in_one_piece,
             input_length_misses: tally.input_length_misses,
             output_length_misses: tally.output_length_misses,
@@ -399,11 +399,12 @@ fn sum(one: &TimeHistogram, other: &TimeHistogram) -> TimeHistogram {
 }
 
 fn error_samples(tally: &StageTally) -> BTreeMap<RequestOutcome, String> {
-    let mut samples = tally.error_samples.clone();
+    let mut samples: BTreeMap<_, _> =
+        tally.error_samples.iter().map(|(outcome, it)| (*outcome, it.to_string())).collect();
     let mut causes: Vec<_> = tally.causes.iter().collect();
     causes.sort_by_key(|(_, it)| it.count);
     // The commonest one of an outcome comes last, and stays.
-    samples.extend(causes.into_iter().map(|(cause, it)| (cause.outcome(), it.sample.clone())));
+    samples.extend(causes.into_iter().map(|(cause, it)| (cause.outcome(), it.sample().to_owned())));
     samples
 }
 

@@ -46,7 +46,7 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, BenchError> {
     let mut error = None;
     for stage in &load.recorder.stages {
         stage.outcomes.iter().for_each(|(outcome, count)| *outcomes.entry(outcome.name()).or_default() += count);
-        error = error.or_else(|| stage.error_samples.values().next().cloned());
+        error = error.or_else(|| stage.error_samples.values().next().map(|it| it.to_string()));
     }
     let judgement = spec.run.as_ref().map(|run| judge(&load, spec, run));
     Ok(ClientResult {

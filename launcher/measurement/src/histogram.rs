@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use crate::wire::{Reader, Wire, WireError, Writer, fields};
+
 const DIGITS: u8 = 3;
 const RESIZES: &str = "a histogram that resizes itself takes every number below its bound";
 
@@ -134,6 +136,105 @@ impl Default for LengthHistogram {
 fn lost(histogram: &Histogram<u32>, beyond: u64) -> u64 {
     let full = histogram.iter_recorded().filter(|it| it.count_at_value() == u32::MAX).count();
     beyond + full as u64
+}
+
+fields!(Totals { min, max, sum });
+
+impl Wire for TimeHistogram {
+    fn write(&self, to: &mut Writer) {
+        let TimeHistogram { histogram, beyond, totals } = self;
+        write_bins(histogram, to);
+        (*beyond, *totals).write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<TimeHistogram, WireError> {
+        let histogram = read_bins(from, Self::MAX)?;
+        let (beyond, totals) = Wire::read(from)?;
+        check(&histogram, beyond, &totals)?;
+        Ok(TimeHistogram { histogram, beyond, totals })
+    }
+}
+
+impl Wire for LengthHistogram {
+    fn write(&self, to: &mut Writer) {
+        let LengthHistogram { histogram, beyond, totals } = self;
+        write_bins(histogram, to);
+        (*beyond, *totals).write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<LengthHistogram, WireError> {
+        let histogram = read_bins(from, Self::MAX)?;
+        let (beyond, totals) = Wire::read(from)?;
+        check(&histogram, beyond, &totals)?;
+        Ok(LengthHistogram { histogram, beyond, totals })
+    }
+}
+
+const INVALID: WireError = WireError::Value { what: "histogram" };
+/// The most that a full bin may have lost, in counts of four billion.
+const MOST_LOST: u64 = 1 << 16;
+
+/// The bins with counts: the lowest value of each, less the first value above the bin before it, and its count. At the end the counts
+/// that full bins have lost.
+fn write_bins(histogram: &Histogram<u32>, to: &mut Writer) {
+    histogram.iter_recorded().count().write(to);
+    let (mut next, mut lost) = (0, histogram.len());
+    for bin in histogram.iter_recorded() {
+        let value = histogram.lowest_equivalent(bin.value_iterated_to());
+        (value - next).write(to);
+        bin.count_at_value().write(to);
+        next = histogram.next_non_equivalent(value);
+        lost = lost.saturating_sub(bin.count_at_value().into());
+    }
+    lost.write(to);
+}
+
+fn read_bins(from: &mut Reader<'_>, most: u64) -> Result<Histogram<u32>, WireError> {
+    let mut size = bytes(0);
+    from.allocate(size)?;
+    let mut histogram = Histogram::new(DIGITS).expect("three digits are allowed");
+    let (mut next, mut full) = (0_u64, None);
+    for _ in 0..from.count()? {
+        let (above, count) = <(u64, u32)>::read(from)?;
+        let value = next.checked_add(above).filter(|it| *it <= most).ok_or(INVALID)?;
+        if count == 0 || histogram.lowest_equivalent(value) != value {
+            return Err(INVALID);
+        }
+        let larger = bytes(value);
+        from.allocate(larger.saturating_sub(size))?;
+        size = size.max(larger);
+        histogram.record_n(value, count).map_err(|_| INVALID)?;
+        next = histogram.next_non_equivalent(value);
+        full = full.or((count == u32::MAX).then_some(value));
+    }
+    let mut lost = u64::read(from)?;
+    if lost > 0 {
+        let full = full.filter(|_| lost / u64::from(u32::MAX) < MOST_LOST).ok_or(INVALID)?;
+        while lost > 0 {
+            let count = u32::try_from(lost).unwrap_or(u32::MAX);
+            histogram.record_n(full, count).map_err(|_| INVALID)?;
+            lost -= u64::from(count);
+        }
+    }
+    Ok(histogram)
+}
+
+/// Memory of a histogram up to this value: 1,024 counts for each power of two above 1,024.
+fn bytes(value: u64) -> usize {
+    let octaves = (u64::BITS - value.leading_zeros()).saturating_sub(11) as usize;
+    (octaves + 2) * 1_024 * size_of::<u32>()
+}
+
+/// The figures beside the bins do not contradict them.
+fn check(histogram: &Histogram<u32>, beyond: u64, totals: &Totals) -> Result<(), WireError> {
+    let is_valid = match histogram.len() {
+        0 => beyond == 0 && *totals == Totals::default(),
+        count => {
+            let most = u128::from(totals.max).saturating_mul(count.into());
+            beyond <= count && totals.min <= totals.max && totals.sum <= most
+        }
+    };
+    if is_valid { Ok(()) } else { Err(INVALID) }
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use crate::wire::{Reader, Wire, WireError, Writer};
+
 /// The unit of short times, about as long as a reading of the clock takes.
 const TICK: Duration = Duration::from_nanos(10);
 /// Set if the time is counted in milliseconds.
@@ -56,6 +58,16 @@ impl FromIterator<Duration> for InterTokenTimes {
         let mut gaps = InterTokenTimes::default();
         all.into_iter().for_each(|gap| gaps.push(gap));
         gaps
+    }
+}
+
+impl Wire for InterTokenTimes {
+    fn write(&self, to: &mut Writer) {
+        self.0.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<InterTokenTimes, WireError> {
+        Vec::read(from).map(InterTokenTimes)
     }
 }
 

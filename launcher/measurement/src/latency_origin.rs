@@ -2,6 +2,8 @@
 
 use workload_profiles::{loadgen::Scenario, workload::Load};
 
+use crate::wire::variants;
+
 /// Where a latency starts to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LatencyOrigin {
@@ -31,3 +33,5 @@ impl LatencyOrigin {
         }
     }
 }
+
+variants!(LatencyOrigin { Scheduled = 0, Sent = 1 });

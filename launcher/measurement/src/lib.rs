@@ -2,7 +2,8 @@
 //! Pure, so that a program without the load engine can read and merge measurements.
 //!
 //! The modules form layers; each may use those before it: `record`, `latency_origin`, `histogram`, `inter_token_times`,
-//! `schedule`, `output`, `server_identity`, `rows_used`, `resends`; `window`, `vitals`; `recorder`; `load_result`.
+//! `schedule`, `output`, `server_identity`, `rows_used`, `resends`; `window`, `vitals`; `recorder`; `load_result`. Each type
+//! lists its fields for `wire`, the binary form of a measurement.
 
 pub mod histogram;
 pub mod inter_token_times;
@@ -17,3 +18,4 @@ pub mod schedule;
 pub mod server_identity;
 pub mod vitals;
 pub mod window;
+pub mod wire;

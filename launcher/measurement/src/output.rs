@@ -1,5 +1,7 @@
 //! The output of an answer, if it is kept: the token ids and the text of the first choice. Pure.
 
+use crate::wire::{Reader, Wire, WireError, Writer};
+
 /// What the server generated, in the first choice of its answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
@@ -12,4 +14,22 @@ pub struct Output {
     pub text: String,
     /// The most probable first tokens with their log probabilities, in no order; empty if the server sends none.
     pub first_logprobs: Vec<(String, f64)>,
+}
+
+impl Wire for Output {
+    fn write(&self, to: &mut Writer) {
+        let Output { token_ids, first, text, first_logprobs } = self;
+        token_ids.write(to);
+        first.write(to);
+        text.write(to);
+        first_logprobs.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Output, WireError> {
+        let (token_ids, first) = <(Vec<u32>, usize)>::read(from)?;
+        if first > token_ids.len() {
+            return Err(WireError::Value { what: "number of first tokens" });
+        }
+        Ok(Output { token_ids, first, text: Wire::read(from)?, first_logprobs: Wire::read(from)? })
+    }
 }

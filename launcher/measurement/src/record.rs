@@ -9,7 +9,10 @@ use std::{
 use loadgen::results::completion::CompletedSample;
 use serde::Serialize;
 
-use crate::latency_origin::LatencyOrigin;
+use crate::{
+    latency_origin::LatencyOrigin,
+    wire::{Reader, Wire, WireError, Writer, fields, variants},
+};
 
 /// What became of a request. Every request that was due has exactly one outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -328,3 +331,92 @@ impl RequestRecord {
 pub fn nanos(time: Duration) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
+
+impl Wire for RequestOutcome {
+    fn write(&self, to: &mut Writer) {
+        let code: u8 = match self {
+            RequestOutcome::Ok => 0,
+            RequestOutcome::Empty => 1,
+            RequestOutcome::HttpError(_) => 2,
+            RequestOutcome::BrokenStream => 3,
+            RequestOutcome::Timeout => 4,
+            RequestOutcome::ConnectError => 5,
+            RequestOutcome::Cancelled => 6,
+            RequestOutcome::Abandoned => 7,
+            RequestOutcome::Incomplete => 8,
+            RequestOutcome::Skipped => 9,
+            RequestOutcome::ClientError => 10,
+        };
+        code.write(to);
+        if let RequestOutcome::HttpError(status) = self {
+            status.write(to);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<RequestOutcome, WireError> {
+        Ok(match u8::read(from)? {
+            0 => RequestOutcome::Ok,
+            1 => RequestOutcome::Empty,
+            2 => RequestOutcome::HttpError(u16::read(from)?),
+            3 => RequestOutcome::BrokenStream,
+            4 => RequestOutcome::Timeout,
+            5 => RequestOutcome::ConnectError,
+            6 => RequestOutcome::Cancelled,
+            7 => RequestOutcome::Abandoned,
+            8 => RequestOutcome::Incomplete,
+            9 => RequestOutcome::Skipped,
+            10 => RequestOutcome::ClientError,
+            _ => return Err(WireError::Value { what: "outcome" }),
+        })
+    }
+}
+
+variants!(Limit { Connect = 0, FirstToken = 1, TokenGap = 2, Request = 3 });
+
+variants!(Cause {
+    Refused = 0,
+    Reset = 1,
+    Closed = 2,
+    KeptClosed = 3,
+    Unreachable = 4,
+    Address = 5,
+    TimedOut = 6,
+    Tls = 7,
+    Http2 = 8,
+    Files = 9,
+    Ports = 10,
+    Other = 11,
+});
+
+fields!(Turn { session, number });
+
+impl Wire for ListIndex {
+    fn write(&self, to: &mut Writer) {
+        self.0.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<ListIndex, WireError> {
+        NonZeroU16::read(from).map(ListIndex)
+    }
+}
+
+fields!(RequestRecord {
+    stage,
+    number,
+    class,
+    turn,
+    replica,
+    scheduled,
+    sent,
+    permit_wait,
+    first_token,
+    last_token,
+    ended,
+    outcome,
+    requested_input_tokens,
+    requested_output_tokens,
+    input_tokens,
+    cached_tokens,
+    output_tokens,
+    content_events,
+});

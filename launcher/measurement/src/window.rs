@@ -5,7 +5,11 @@ use std::time::Duration;
 
 use workload_profiles::workload::{Load, Margin, Stage, Window};
 
-use crate::{record::RequestRecord, schedule::Schedule};
+use crate::{
+    record::RequestRecord,
+    schedule::Schedule,
+    wire::{fields, variants},
+};
 
 /// The part of a stage to which a request belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,6 +138,9 @@ fn over(load: &Load, schedule: Option<&Schedule>) -> Option<Duration> {
     let last = schedule.and_then(|it| it.get(it.len().checked_sub(1)?));
     duration.max(last)
 }
+
+variants!(WindowPart { Counted = 0, WarmUp = 1, CoolDown = 2, Late = 3 });
+fields!(StageWindow { kind, first, end, over });
 
 #[cfg(test)]
 mod tests {

@@ -538,7 +538,7 @@ fn failures(analysis: &Analysis, page: &mut Page) {
         }
         let causes = all.causes.iter().filter(|(cause, _)| cause.outcome() == *outcome);
         rows.extend(causes.map(|(cause, it)| {
-            vec![format!("{}: {}", outcome.name(), cause.name()), it.count.to_string(), cell(&it.sample)]
+            vec![format!("{}: {}", outcome.name(), cause.name()), it.count.to_string(), cell(it.sample())]
         }));
     }
     page.table(&["kind", "count", "first message"], TEXT, rows);

@@ -1,7 +1,7 @@
 //! Where the time of a request went, step by step. Pure.
 
 use super::wire_tally::Steps;
-use crate::{histogram::TimeHistogram, record::RequestRecord};
+use crate::{histogram::TimeHistogram, record::RequestRecord, wire::fields};
 
 /// The steps of the requests that succeeded. Queue, send, first byte, first token and tokens follow each other and come to the latency from scheduled.
 /// Build and parse are work of the launcher beside them: a request is made before it is due, and bytes are interpreted while the next
@@ -58,6 +58,8 @@ impl Breakdown {
         self.parse.add(&other.parse);
     }
 }
+
+fields!(Breakdown { queue, build, send, first_byte, first_token, tokens, parse });
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,9 @@
 //! with the number of requests.
 
 mod breakdown;
+mod earliest;
+mod form;
+mod merge;
 mod records;
 mod request_sample;
 pub mod series;
@@ -26,6 +29,8 @@ use crate::{
 };
 
 pub use breakdown::Breakdown;
+pub use earliest::Earliest;
+pub use merge::MergeError;
 pub use records::{InFigures, RecordBudget, Records};
 pub use request_sample::{MOST_SAMPLED, RequestSample, SampledRequest};
 pub use series::TimeSeries;
@@ -285,36 +290,6 @@ impl Recorder {
         let is_exact = self.every_record().is_some();
         let lost = |it: &StageTally| it.lost_gaps() + if is_exact { 0 } else { it.lost_of_requests() };
         self.strays + self.stages.iter().map(lost).sum::<u64>()
-    }
-
-    /// Adds the results of another worker for the same workload.
-    pub fn add(&mut self, other: Recorder) {
-        for (mine, theirs) in self.stages.iter_mut().zip(&other.stages) {
-            mine.add(theirs);
-        }
-        self.strays += other.strays;
-        for (mine, theirs) in self.classes.iter_mut().zip(&other.classes) {
-            mine.add(theirs);
-        }
-        for (mine, theirs) in self.probes.iter_mut().zip(&other.probes) {
-            mine.add(theirs);
-        }
-        for (mine, theirs) in self.sessions.iter_mut().zip(&other.sessions) {
-            mine.add(theirs);
-        }
-        for (mine, theirs) in self.series.iter_mut().zip(&other.series) {
-            mine.add(theirs);
-        }
-        self.sample.add(&other.sample);
-        self.outputs.extend(other.outputs);
-        // Nearly always two sorted runs, which the sort merges.
-        self.outputs.sort_by_key(|it| it.ended);
-        if let (Some(mine), Some(theirs)) = (&mut self.records, other.records) {
-            mine.append(theirs);
-        }
-        if let (Some(mine), Some(theirs)) = (&mut self.gaps, other.gaps) {
-            mine.extend(theirs);
-        }
     }
 }
 

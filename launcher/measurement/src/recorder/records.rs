@@ -11,7 +11,10 @@ use std::{
     vec,
 };
 
-use crate::record::RequestRecord;
+use crate::{
+    record::RequestRecord,
+    wire::{Reader, Wire, WireError, Writer},
+};
 
 /// Records in a block: less than a megabyte.
 const BLOCK: usize = 4_096;
@@ -177,5 +180,50 @@ impl FromIterator<RequestRecord> for Records {
             records.push(record, InFigures::default());
         }
         records
+    }
+}
+
+/// One byte, with a bit for each field.
+impl Wire for InFigures {
+    fn write(&self, to: &mut Writer) {
+        let InFigures { send, answer, good, failed } = *self;
+        let bits = [send, answer, good, failed].into_iter().rev().fold(0, |bits, it| bits << 1 | u8::from(it));
+        bits.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<InFigures, WireError> {
+        let bits = u8::read(from)?;
+        let [send, answer, good, failed] = [0, 1, 2, 3].map(|it| bits >> it & 1 == 1);
+        if bits < 16 {
+            Ok(InFigures { send, answer, good, failed })
+        } else {
+            Err(WireError::Value { what: "set of figures" })
+        }
+    }
+}
+
+/// Without the budget, which belongs to the recorders of one process.
+impl Wire for Records {
+    fn write(&self, to: &mut Writer) {
+        self.left_out.write(to);
+        self.len().write(to);
+        for (record, in_figures) in self.with_figures() {
+            record.write(to);
+            in_figures.write(to);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Records, WireError> {
+        let mut records = Records { left_out: u64::read(from)?, ..Records::default() };
+        let count = from.count()?;
+        let blocks = count.div_ceil(BLOCK) * BLOCK;
+        from.allocate(blocks.saturating_mul(size_of::<RequestRecord>() + size_of::<InFigures>()))?;
+        for _ in 0..count {
+            let (record, in_figures) = Wire::read(from)?;
+            if !records.push(record, in_figures) {
+                return Err(from.out_of_memory());
+            }
+        }
+        Ok(records)
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::{
     histogram::{LengthHistogram, TimeHistogram},
     record::{RequestOutcome, RequestRecord},
+    wire::fields,
 };
 
 /// Turns with figures of their own. Later turns have figures together.
@@ -234,3 +235,20 @@ impl TurnTally {
         self.latency.add(&other.latency);
     }
 }
+
+fields!(SessionTally {
+    begun,
+    complete,
+    failed,
+    cut_short,
+    partial,
+    duration,
+    turns,
+    input_tokens,
+    output_tokens,
+    shortened_turns,
+    hold,
+    by_turn,
+});
+
+fields!(TurnTally { requests, succeeded, ttft, latency, with_usage, input_tokens, cached_tokens, output_tokens });

@@ -6,6 +6,7 @@ use workload_profiles::workload::Goodput;
 
 use super::{
     breakdown::Breakdown,
+    earliest::Earliest,
     records::InFigures,
     wire_tally::{SetAside, WireTally, event_tokens, several_tokens},
 };
@@ -13,6 +14,7 @@ use crate::{
     histogram::{LengthHistogram, TimeHistogram},
     record::{Cause, Limit, RequestOutcome, RequestRecord},
     window::WindowPart,
+    wire::fields,
 };
 
 /// The tally of a stage. Latencies are those of requests that succeeded. Times from `scheduled` are free of coordinated
@@ -69,7 +71,7 @@ pub struct StageTally {
     /// Requests that succeeded with a usage that is impossible.
     pub set_aside: u64,
     /// The first impossible usage.
-    pub set_aside_sample: Option<SetAside>,
+    pub set_aside_sample: Option<Earliest<SetAside>>,
     /// Requests that succeeded and whose answer came in one piece although a stream was requested.
     pub in_one_piece: u64,
     /// Requests whose prompt length is not the requested one: off by more than a tenth for words, or by more than one
@@ -118,7 +120,7 @@ pub struct StageTally {
     /// Requests that are in no figure, by part of the stage and by outcome.
     pub excluded: BTreeMap<WindowPart, BTreeMap<RequestOutcome, u64>>,
     /// The first failure message of each outcome: a status and an error type, never a body.
-    pub error_samples: BTreeMap<RequestOutcome, String>,
+    pub error_samples: BTreeMap<RequestOutcome, Earliest<String>>,
 }
 
 /// How often a cause made a request fail.
@@ -126,16 +128,38 @@ pub struct StageTally {
 pub struct CauseTally {
     pub count: u64,
     /// The first message.
-    pub sample: String,
+    sample: Option<Earliest<String>>,
 }
 
 impl CauseTally {
-    fn add(&mut self, count: u64, sample: &str) {
-        self.count += count;
-        if self.sample.is_empty() {
-            sample.clone_into(&mut self.sample);
+    /// The first message; empty if there is none.
+    pub fn sample(&self) -> &str {
+        self.sample.as_ref().map_or("", |it| it.as_str())
+    }
+
+    fn record(&mut self, request: &RequestRecord, wire: &WireTally) {
+        self.count += 1;
+        if let Some(error) = &wire.error {
+            record_first(&mut self.sample, request, || error.clone());
         }
     }
+
+    fn add(&mut self, other: &CauseTally) {
+        self.count += other.count;
+        add_first(&mut self.sample, other.sample.as_ref());
+    }
+}
+
+/// Keeps the value of the request that ended first.
+fn record_first<T>(sample: &mut Option<Earliest<T>>, request: &RequestRecord, value: impl FnOnce() -> T) {
+    if sample.as_ref().is_none_or(|it| it.is_after(request)) {
+        *sample = Some(Earliest::new(request, value()));
+    }
+}
+
+fn add_first<T: Clone>(mine: &mut Option<Earliest<T>>, theirs: Option<&Earliest<T>>) {
+    let Some(theirs) = theirs else { return };
+    mine.get_or_insert_with(|| theirs.clone()).add(theirs);
 }
 
 /// Sums of lengths of the same requests.
@@ -182,7 +206,7 @@ impl StageTally {
     /// Counts one request and returns the figures in which it counts. The gaps of a failed request are left out, like
     /// its other latencies.
     pub fn record(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> InFigures {
-        self.count(request.outcome, wire);
+        self.count(request.outcome, request, wire);
         self.record_send(request);
         self.last_end = self.last_end.max(Some(request.ended));
         let mut used = InFigures { send: true, answer: request.outcome.is_success(), ..InFigures::default() };
@@ -212,7 +236,7 @@ impl StageTally {
             good: false,
             failed: over && is_failure(request),
         };
-        self.count(if over { request.outcome } else { RequestOutcome::Incomplete }, wire);
+        self.count(if over { request.outcome } else { RequestOutcome::Incomplete }, request, wire);
         if used.send {
             self.record_send(request);
         }
@@ -251,7 +275,7 @@ impl StageTally {
         }
     }
 
-    fn count(&mut self, outcome: RequestOutcome, wire: &WireTally) {
+    fn count(&mut self, outcome: RequestOutcome, request: &RequestRecord, wire: &WireTally) {
         *self.outcomes.entry(outcome).or_default() += 1;
         self.reads += wire.reads;
         self.coalesced_reads += wire.coalesced_reads;
@@ -262,10 +286,13 @@ impl StageTally {
         }
         self.late_reads += wire.late_reads;
         if let Some(cause) = wire.cause.filter(|it| it.outcome() == outcome) {
-            self.causes.entry(cause).or_default().add(1, wire.error.as_deref().unwrap_or_default());
+            self.causes.entry(cause).or_default().record(request, wire);
         }
         if let Some(error) = wire.error.as_ref().filter(|_| outcome.is_decided()) {
-            self.error_samples.entry(outcome).or_insert_with(|| error.clone());
+            let first = self.error_samples.entry(outcome).or_insert_with(|| Earliest::new(request, error.clone()));
+            if first.is_after(request) {
+                *first = Earliest::new(request, error.clone());
+            }
         }
     }
 
@@ -303,7 +330,7 @@ impl StageTally {
         if let Some(told) = wire.set_aside {
             self.set_aside += 1;
             let (requested, events) = (request.requested_output_tokens, request.content_events);
-            self.set_aside_sample.get_or_insert(SetAside { told, requested, events });
+            record_first(&mut self.set_aside_sample, request, || SetAside { told, requested, events });
         }
         self.in_one_piece += u64::from(wire.in_one_piece);
         self.output_tokens.record(osl);
@@ -339,8 +366,8 @@ impl StageTally {
         for (limit, count) in &other.timeouts {
             *self.timeouts.entry(*limit).or_default() += count;
         }
-        for (cause, CauseTally { count, sample }) in &other.causes {
-            self.causes.entry(*cause).or_default().add(*count, sample);
+        for (cause, theirs) in &other.causes {
+            self.causes.entry(*cause).or_default().add(theirs);
         }
         for (mine, theirs) in [
             (&mut self.ttft_scheduled, &other.ttft_scheduled),
@@ -387,7 +414,7 @@ impl StageTally {
             *mine += theirs;
         }
         self.breakdown.add(&other.breakdown);
-        self.set_aside_sample = self.set_aside_sample.or(other.set_aside_sample);
+        add_first(&mut self.set_aside_sample, other.set_aside_sample.as_ref());
         self.first_scheduled = earliest(self.first_scheduled, other.first_scheduled);
         self.last_scheduled = self.last_scheduled.max(other.last_scheduled);
         self.first_sent = earliest(self.first_sent, other.first_sent);
@@ -401,7 +428,7 @@ impl StageTally {
             }
         }
         for (outcome, sample) in &other.error_samples {
-            self.error_samples.entry(*outcome).or_insert_with(|| sample.clone());
+            self.error_samples.entry(*outcome).or_insert_with(|| sample.clone()).add(sample);
         }
     }
 
@@ -476,3 +503,57 @@ fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool
     .into_iter()
     .all(|(bound, found)| bound.is_none_or(|bound| found.is_some_and(|found| found <= bound.0)))
 }
+
+fields!(CauseTally { count, sample });
+fields!(LengthSums { found, requested });
+
+fields!(StageTally {
+    outcomes,
+    ttft_scheduled,
+    ttft_sent,
+    latency_scheduled,
+    latency_sent,
+    itl,
+    itl_of_several,
+    gaps_of_several,
+    tpot,
+    ntpot,
+    ntpot_of_llmd,
+    send_lag,
+    permit_wait,
+    breakdown,
+    input_tokens,
+    output_tokens,
+    input_tokens_total,
+    output_tokens_total,
+    output_tokens_of_ended,
+    with_usage,
+    events,
+    event_tokens,
+    set_aside,
+    set_aside_sample,
+    in_one_piece,
+    input_length_misses,
+    output_length_misses,
+    input_of_requested,
+    output_of_requested,
+    cached_tokens_total,
+    with_cached,
+    good,
+    reads,
+    coalesced_reads,
+    late_reads,
+    first_scheduled,
+    last_scheduled,
+    first_sent,
+    last_sent,
+    last_end,
+    retried,
+    own_connections,
+    timeouts,
+    causes,
+    window_bounds,
+    stopped_early,
+    excluded,
+    error_samples,
+});

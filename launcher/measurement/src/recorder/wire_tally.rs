@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::{
     inter_token_times::InterTokenTimes,
     record::{Cause, Limit, RequestRecord},
+    wire::fields,
 };
 
 /// What is counted of one request, beside its record.
@@ -93,3 +94,5 @@ pub(super) fn several_tokens(request: &RequestRecord, wire: &WireTally) -> Optio
     let (later, gaps) = (tokens.saturating_sub(first), events - 1);
     (later > gaps).then_some((later, gaps))
 }
+
+fields!(SetAside { told, requested, events });

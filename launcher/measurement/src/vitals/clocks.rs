@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::wire::fields;
+
 /// Smaller differences come from the time that reading the clocks takes.
 const STEP: Duration = Duration::from_millis(1);
 
@@ -29,6 +31,8 @@ impl ClockSteps {
         }
     }
 }
+
+fields!(ClockSteps { count, largest, slept });
 
 #[cfg(test)]
 mod tests {

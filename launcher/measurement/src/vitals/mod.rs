@@ -9,6 +9,8 @@ use std::time::Duration;
 use clocks::ClockSteps;
 use stalls::Stalls;
 
+use crate::wire::{fields, form};
+
 /// What the machine did to the launcher while the load ran; `None` if the system does not tell.
 #[derive(Clone, Debug, Default)]
 pub struct Vitals {
@@ -34,3 +36,8 @@ pub struct Throttling {
     /// How long threads waited because of the limit, summed over the CPUs.
     pub time: Duration,
 }
+
+fields!(Vitals { process_cpu, stalls, throttling, steal_share, clock_steps });
+fields!(Throttling { periods, throttled, time });
+
+form!(Vitals = 2, "set of vitals");

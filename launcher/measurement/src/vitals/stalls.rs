@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::histogram::TimeHistogram;
+use crate::{histogram::TimeHistogram, wire::fields};
 
 /// A beat that is this late counts as a stall: longer than a thread waits on a machine with a free CPU, and about the
 /// shortest time between two tokens.
@@ -51,6 +51,9 @@ impl Stalls {
         }
     }
 }
+
+fields!(Stall { from, to });
+fields!(Stalls { lateness, count, stalled, longest, longest_ended, times });
 
 #[cfg(test)]
 mod tests {

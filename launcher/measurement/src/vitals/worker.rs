@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::histogram::TimeHistogram;
+use crate::{
+    histogram::TimeHistogram,
+    wire::{fields, form},
+};
 
 #[derive(Clone, Debug, Default)]
 pub struct WorkerVitals {
@@ -36,3 +39,8 @@ pub struct StageVitals {
     /// An upper bound on how long bytes waited before they were read; `None` if nothing is known.
     pub receive_delay: Option<TimeHistogram>,
 }
+
+fields!(WorkerVitals { stages, coarse_timer });
+fields!(StageVitals { cpu, waited, wall, receive_delay });
+
+form!(WorkerVitals = 3, "set of vitals of a worker");

@@ -210,7 +210,7 @@ pub struct CauseDocument {
 
 impl CauseDocument {
     fn new(figures: &CauseTally) -> Self {
-        CauseDocument { count: figures.count, sample: figures.sample.clone() }
+        CauseDocument { count: figures.count, sample: figures.sample().to_owned() }
     }
 }
 

@@ -7,7 +7,10 @@
 
 use std::time::Duration;
 
-use crate::record::{RequestOutcome, RequestRecord};
+use crate::{
+    record::{RequestOutcome, RequestRecord},
+    wire::{Reader, Wire, WireError, Writer},
+};
 
 /// Requests of a run in a sample: as many as a chart can show as a line each, and about 20 KB of `report.json`. A sample takes less than
 /// 50 KB of memory.
@@ -95,6 +98,49 @@ fn mixed(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
+}
+
+/// Without the rank, which follows from stage and number.
+impl Wire for SampledRequest {
+    fn write(&self, to: &mut Writer) {
+        let SampledRequest { rank: _, stage, number, scheduled, sent, first_token, ended, outcome } = self;
+        stage.write(to);
+        number.write(to);
+        scheduled.write(to);
+        sent.write(to);
+        first_token.write(to);
+        ended.write(to);
+        outcome.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<SampledRequest, WireError> {
+        let (stage, number) = Wire::read(from)?;
+        Ok(SampledRequest {
+            rank: rank(stage, number),
+            stage,
+            number,
+            scheduled: Wire::read(from)?,
+            sent: Wire::read(from)?,
+            first_token: Wire::read(from)?,
+            ended: Wire::read(from)?,
+            outcome: Wire::read(from)?,
+        })
+    }
+}
+
+impl Wire for RequestSample {
+    fn write(&self, to: &mut Writer) {
+        self.of.write(to);
+        self.kept.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<RequestSample, WireError> {
+        let (of, kept) = <(u64, Vec<SampledRequest>)>::read(from)?;
+        if kept.len() > MOST_SAMPLED || kept.len() as u64 > of || !kept.is_sorted() {
+            return Err(WireError::Value { what: "sample of requests" });
+        }
+        Ok(RequestSample { kept, of })
+    }
 }
 
 #[cfg(test)]

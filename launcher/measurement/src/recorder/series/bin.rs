@@ -1,6 +1,7 @@
 //! One bin of a series: counts that are added exactly. Pure.
 
 use super::{outcome_group::OutcomeGroup, quantile_sketch::QuantileSketch};
+use crate::wire::{Reader, Wire, WireError, Writer, fields};
 
 /// What happened within one bin. A count or a time lies in the bin of the moment that its field names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,3 +108,23 @@ struct UnderWay {
     /// The offsets of the sends less those of the ends, in nanoseconds from the begin of the bin.
     offsets: i128,
 }
+
+/// Larger offsets are of no run: they leave room for sums.
+const MOST_OFFSETS: u128 = 1 << 100;
+
+impl Wire for UnderWay {
+    fn write(&self, to: &mut Writer) {
+        self.net.write(to);
+        self.offsets.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<UnderWay, WireError> {
+        let (net, offsets) = <(i64, i128)>::read(from)?;
+        if offsets.unsigned_abs() > MOST_OFFSETS {
+            return Err(WireError::Value { what: "time under way" });
+        }
+        Ok(UnderWay { net, offsets })
+    }
+}
+
+fields!(Bin { due, sent, ended, under_way, input_tokens, output_tokens, ttft, itl, latency, send_lag });

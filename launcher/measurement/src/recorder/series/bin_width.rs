@@ -1,5 +1,7 @@
 //! The widths that the bins of a series may have. Pure.
 
+use crate::wire::{Reader, Wire, WireError, Writer};
+
 /// The smallest width: 62.5 ms. With 240 bins a stage of 15 s has it.
 const BASE: u64 = 62_500_000;
 /// The largest width: two bins of it hold every time in 64 bits.
@@ -24,5 +26,20 @@ impl BinWidth {
 
     pub(super) fn doubled(self) -> BinWidth {
         BinWidth { doublings: (self.doublings + 1).min(MOST_DOUBLINGS) }
+    }
+}
+
+impl Wire for BinWidth {
+    fn write(&self, to: &mut Writer) {
+        self.doublings.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<BinWidth, WireError> {
+        let doublings = u32::read(from)?;
+        if doublings > MOST_DOUBLINGS {
+            Err(WireError::Value { what: "width of a bin" })
+        } else {
+            Ok(BinWidth { doublings })
+        }
     }
 }

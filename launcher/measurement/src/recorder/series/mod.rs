@@ -24,7 +24,11 @@ pub use outcome_group::OutcomeGroup;
 pub use quantile_sketch::QuantileSketch;
 
 use super::wire_tally::{WireTally, several_tokens};
-use crate::{latency_origin::LatencyOrigin, record::RequestRecord};
+use crate::{
+    latency_origin::LatencyOrigin,
+    record::RequestRecord,
+    wire::{Reader, Wire, WireError, Writer},
+};
 
 /// The most bins of the series of a run: enough to see its course in a chart, and about 30 KB of `report.json`.
 pub const RUN_BINS: usize = 240;
@@ -84,6 +88,10 @@ impl TimeSeries {
     /// Sets where TTFT and latency start to count, before the first request is recorded.
     pub(super) fn set_latency_origin(&mut self, latency_origin: LatencyOrigin) {
         self.latency_origin = latency_origin;
+    }
+
+    pub(super) fn latency_origin(&self) -> LatencyOrigin {
+        self.latency_origin
     }
 
     /// Counts what happened to a request, each event in the bin of its time.
@@ -276,6 +284,37 @@ impl TimeSeries {
     #[cfg(test)]
     fn heap_bytes(&self) -> usize {
         self.bins.capacity() * size_of::<Bin>() + self.bins.iter().map(Bin::heap_bytes).sum::<usize>()
+    }
+}
+
+impl Wire for TimeSeries {
+    fn write(&self, to: &mut Writer) {
+        let TimeSeries { width, first, bins, most_bins, extent, latency_origin } = self;
+        width.write(to);
+        first.write(to);
+        bins.write(to);
+        most_bins.write(to);
+        extent.write(to);
+        latency_origin.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<TimeSeries, WireError> {
+        let (width, first) = <(BinWidth, u64)>::read(from)?;
+        let (bins, most_bins) = <(VecDeque<Bin>, usize)>::read(from)?;
+        let (extent, latency_origin) = <(Option<(u64, u64)>, LatencyOrigin)>::read(from)?;
+        // The first bin has the first event, and the last bin the last one.
+        let is_whole = match extent {
+            None => bins.is_empty() && first == 0,
+            Some((begin, end)) => {
+                begin <= end
+                    && width.bin(begin) == first
+                    && width.bin(end) - first == (bins.len() as u64).wrapping_sub(1)
+            }
+        };
+        if !is_whole || bins.len() > most_bins || !(2..=RUN_BINS).contains(&most_bins) {
+            return Err(WireError::Value { what: "series" });
+        }
+        Ok(TimeSeries { width, first, bins, most_bins, extent, latency_origin })
     }
 }
 

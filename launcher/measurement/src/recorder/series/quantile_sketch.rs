@@ -4,6 +4,8 @@
 //! that sketches are added exactly. A sketch keeps the powers of two in which it has counts: most times of a bin of a series lie in two
 //! to four of them.
 
+use crate::wire::{Reader, Wire, WireError, Writer, fields};
+
 /// Buckets for each power of two, as a power of two.
 const BUCKET_BITS: u32 = 5;
 const BUCKETS: usize = 1 << BUCKET_BITS;
@@ -100,4 +102,22 @@ fn bucket(nanos: u64) -> (u8, usize) {
 fn middle(octave: u8, bucket: usize) -> f64 {
     let (shift, first) = if octave == 0 { (0, 0) } else { (octave - 1, BUCKETS) };
     (((first + bucket) as f64 + 0.5) * (1_u64 << shift) as f64) * (1_u64 << UNIT_BITS) as f64
+}
+
+fields!(Octave { number, counts });
+
+impl Wire for QuantileSketch {
+    fn write(&self, to: &mut Writer) {
+        self.octaves.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<QuantileSketch, WireError> {
+        let octaves = Vec::<Octave>::read(from)?;
+        let is_sorted = octaves.is_sorted_by(|one, other| one.number < other.number);
+        let has_counts = octaves.iter().all(|it| it.counts.iter().any(|count| *count > 0));
+        if !is_sorted || !has_counts || octaves.last().is_some_and(|it| it.number > bucket(MAX).0) {
+            return Err(WireError::Value { what: "sketch" });
+        }
+        Ok(QuantileSketch { octaves })
+    }
 }

@@ -1,0 +1,27 @@
+//! Why bytes are no measurement.
+
+use super::VERSION;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    #[error("the bytes are no measurement of Benchwright")]
+    NoMeasurement,
+    #[error(
+        "the measurement has version {found} of its format, and this release reads version {VERSION}; run all processes of a run with the \
+         same release"
+    )]
+    Version { found: u16 },
+    #[error("the measurement is no {wanted}")]
+    Kind { wanted: &'static str },
+    #[error("the measurement ends after {found} bytes, and it has {wanted}; send it again")]
+    Truncated { found: usize, wanted: u64 },
+    #[error("bytes follow the end of the measurement; send it again")]
+    Trailing,
+    #[error("the bytes of the measurement changed on their way: its checksum is another one; send it again")]
+    Checksum,
+    #[error("the measurement needs more than {memory} bytes of memory; raise the limit")]
+    Memory { memory: usize },
+    /// A form with the right checksum that no launcher wrote.
+    #[error("the measurement has no valid {what}; this is a bug, please report it")]
+    Value { what: &'static str },
+}

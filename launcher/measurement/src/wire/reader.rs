@@ -1,0 +1,70 @@
+//! Reads the content of a form. It counts the memory that a value takes before it is allocated.
+
+use super::{Wire, WireError};
+
+#[derive(Debug)]
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+    memory: usize,
+    /// Memory that values may still take.
+    left: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8], memory: usize) -> Reader<'a> {
+        Reader { bytes, memory, left: memory }
+    }
+
+    /// # Errors
+    /// There are bytes left.
+    pub(super) fn finish(self) -> Result<(), WireError> {
+        if self.bytes.is_empty() { Ok(()) } else { Err(WireError::Value { what: "end" }) }
+    }
+
+    pub(super) fn byte(&mut self) -> Result<u8, WireError> {
+        Ok(self.all(1)?[0])
+    }
+
+    pub(super) fn all(&mut self, count: usize) -> Result<&'a [u8], WireError> {
+        let (first, rest) = self.bytes.split_at_checked(count).ok_or(WireError::Value { what: "length" })?;
+        self.bytes = rest;
+        Ok(first)
+    }
+
+    /// The only form of an integer: without zeros at its end.
+    pub(super) fn integer(&mut self) -> Result<u128, WireError> {
+        let invalid = WireError::Value { what: "integer" };
+        let mut value = 0_u128;
+        for shift in (0..u128::BITS).step_by(7) {
+            let byte = self.byte()?;
+            let bits = u128::from(byte & 0x7f);
+            if bits.leading_zeros() < shift || (byte == 0 && shift > 0) {
+                return Err(invalid);
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(invalid)
+    }
+
+    /// The number of entries of a list. Each of them has at least one byte.
+    pub(crate) fn count(&mut self) -> Result<usize, WireError> {
+        let count = usize::read(self)?;
+        if count > self.bytes.len() { Err(WireError::Value { what: "length" }) } else { Ok(count) }
+    }
+
+    /// Notes that a value is going to take memory.
+    ///
+    /// # Errors
+    /// There is not enough.
+    pub(crate) fn allocate(&mut self, bytes: usize) -> Result<(), WireError> {
+        self.left = self.left.checked_sub(bytes).ok_or(self.out_of_memory())?;
+        Ok(())
+    }
+
+    pub(crate) fn out_of_memory(&self) -> WireError {
+        WireError::Memory { memory: self.memory }
+    }
+}
