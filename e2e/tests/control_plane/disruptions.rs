@@ -149,7 +149,9 @@ async fn a_pod_that_is_preempted_is_followed_by_one_attempt() -> anyhow::Result<
         },
     }))?;
     let pods = scene.namespace.api::<Pod>();
-    pods.create(&PostParams::default(), &rival).await?;
+    // On a busy machine the admission plugin of priorities knows a new class late.
+    let create = || async { Ok(pods.create(&PostParams::default(), &rival).await.ok().map(drop)) };
+    scene.namespace.until("a pod of the new class", SOON, create).await?;
     let first = scene.first_end(SOON).await?;
     assert_eq!(first.attempts[0].reason.known(), Some(Reason::Disrupted), "{first:?}");
     // There is room for one of them.
