@@ -323,6 +323,11 @@ mod tests {
         let read = Envelope::parse(&text).unwrap();
         assert_eq!(read.core.summary, largest().core.summary);
         assert!(read.stages_truncated && read.stages.len() >= 12, "{}", read.stages.len());
+        let core = text.find('\n').map_or(0, |it| it + 1);
+        println!(
+            "figure 9: the largest message has {} of {MAX_BYTES} bytes, its core {core} of {MAX_CORE_BYTES}",
+            text.len()
+        );
     }
 
     fn objective(n: usize, met: Met) -> ObjectiveStatus {
@@ -387,6 +392,7 @@ mod tests {
                 Err(_) => assert!(cut < core_end, "{cut}"),
             }
         }
+        println!("figure 9: cut at each of {} bytes, its core is whole, or it is refused", text.len());
     }
 
     #[test]
