@@ -17,6 +17,7 @@ pub mod leadership;
 pub mod metrics;
 pub mod namespaces;
 pub mod observe;
+pub mod pages;
 pub mod phase_times;
 pub mod plan;
 pub mod pod_flags;

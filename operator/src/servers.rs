@@ -19,6 +19,7 @@ use crate::{
     context::Context,
     error::{Error, FORBIDDEN},
     observe::server::{Use, uses},
+    pages::each_metadata,
     plan::{Stop, meta, server::StopServer},
 };
 
@@ -29,7 +30,8 @@ const MOST_SERVERS: usize = 64;
 /// Names of servers, by namespace.
 type ByNamespace = BTreeMap<String, HashSet<String>>;
 
-/// Deletes what is left of a server. A right that is missing does not keep the run from ending: its status then names what is left.
+/// Deletes the remaining objects of a server. If the API server refuses a deletion, the run ends all the same, and its status names the
+/// object.
 pub(crate) async fn stop_server(context: &Context, namespace: &str, what: &StopServer) -> Result<(), Error> {
     debug!(namespace, ?what, "removes a server");
     let services: Api<Service> = Api::namespaced(context.client.clone(), namespace);
@@ -62,8 +64,8 @@ pub(crate) async fn stop_server(context: &Context, namespace: &str, what: &StopS
     Ok(())
 }
 
-/// Deletes the server that only a deleted run used. Where the run leaves its children the server has no owner any more, and would keep its
-/// GPUs; a shared one has no label of a run.
+/// Deletes the server of a deleted run, unless other runs share it. After `--cascade=orphan` the server has no owner, and would keep its GPUs.
+/// Shared servers lack the label with the UID of a run.
 pub(crate) async fn stop_deleted_server(context: &Context, run: &BenchmarkRun) -> Result<(), Error> {
     let noted = run.status.as_ref().and_then(|it| it.server.as_ref());
     let Some(server) = noted.filter(|it| it.gone_time.is_none()) else { return Ok(()) };
@@ -104,8 +106,8 @@ pub async fn shared(client: &Client, namespace: Option<&str>) -> Result<ByNamesp
     by_namespace(client, namespace, &format!("{},{},!{}", meta::MANAGED, meta::SERVER, meta::RUN_UID)).await
 }
 
-/// Deletes the servers in a namespace, or in all, that no unfinished run uses, and prints what becomes of each. Without an operator nothing
-/// else ends them. Prints an error of the API server, and goes on with the next namespace.
+/// Deletes the servers in a namespace, or in all, that no unfinished run uses, and prints one line per server. Nothing else removes
+/// them after the operator is gone. Prints an error of the API server, and continues with the next namespace.
 pub async fn remove_idle(context: &Context, namespace: Option<&str>) {
     let selector = format!("{},{}", meta::MANAGED, meta::SERVER);
     let found = match by_namespace(&context.client, namespace, &selector).await {
@@ -136,35 +138,17 @@ async fn remove_idle_in(context: &Context, namespace: &str, names: &HashSet<Stri
 
 /// Reads the names of the Deployments that `selector` selects, at most [`MOST_SERVERS`] of each namespace.
 async fn by_namespace(client: &Client, namespace: Option<&str>, selector: &str) -> Result<ByNamespace, Error> {
+    let deployments: Api<Deployment> =
+        namespace.map_or_else(|| Api::all(client.clone()), |it| Api::namespaced(client.clone(), it));
     let mut all = ByNamespace::new();
-    each_deployment(client, namespace, selector, |it| {
-        let names = all.entry(it.namespace.clone().unwrap_or_default()).or_default();
+    each_metadata(&deployments, selector, |it| {
+        let names = all.entry(it.namespace.unwrap_or_default()).or_default();
         if names.len() < MOST_SERVERS {
-            names.extend(it.name.clone());
+            names.extend(it.name);
         }
     })
     .await?;
     Ok(all)
-}
-
-/// Reads the metadata of each Deployment that `selector` selects.
-async fn each_deployment(
-    client: &Client,
-    namespace: Option<&str>,
-    selector: &str,
-    mut take: impl FnMut(&ObjectMeta),
-) -> Result<(), Error> {
-    let deployments: Api<Deployment> =
-        namespace.map_or_else(|| Api::all(client.clone()), |it| Api::namespaced(client.clone(), it));
-    let mut params = ListParams::default().labels(selector).limit(PAGE);
-    loop {
-        let page = deployments.list_metadata(&params).await?;
-        page.items.iter().for_each(|it| take(&it.metadata));
-        match page.metadata.continue_.filter(|it| !it.is_empty()) {
-            Some(token) => params = params.continue_token(&token),
-            None => return Ok(()),
-        }
-    }
 }
 
 /// Deletes the Deployment and the Services of the server of this name that `is_its` accepts and nobody is deleting.

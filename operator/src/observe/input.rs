@@ -258,7 +258,8 @@ async fn resolve_run(
     Ok((resolved, missing))
 }
 
-/// The error for a spec that cannot be resolved. It contains the errors of the profile, so that a user corrects all at once.
+/// Returns the error for a spec that cannot be resolved. It contains the errors of the profile as well: the user can correct all of them at
+/// once.
 async fn invalid_spec(run: &BenchmarkRun, attempt: u32, settings: &Settings, mut errors: Vec<FieldError>) -> Failure {
     let (identity, spec, settings) = (meta::identity(run, attempt), run.spec.clone(), settings.clone());
     // Rendering takes too long for a thread of the async runtime.

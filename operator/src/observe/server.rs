@@ -1,6 +1,6 @@
 //! [I/O] What exists of the server of a run: its Deployment, its Services and its pods.
 
-use std::{collections::HashMap, ops::ControlFlow};
+use std::collections::HashMap;
 
 use crds::{
     BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, hex,
@@ -96,7 +96,6 @@ pub(super) async fn other_use(
             if other_use > found {
                 (found, by) = (other_use, name);
             }
-            ControlFlow::Continue(())
         };
         each_run(context, &namespace, take).await?;
         Ok((found, by))
@@ -140,26 +139,19 @@ pub async fn uses(context: &Context, namespace: &str) -> Result<HashMap<String, 
             let found = if phase.is_some_and(Phase::is_terminal) { Use::Past } else { Use::Now };
             all.entry(name.to_owned()).and_modify(|it: &mut Use| *it = found.max(*it)).or_insert(found);
         }
-        ControlFlow::Continue(())
     };
     each_run(context, namespace, take).await?;
     Ok(all)
 }
 
-/// Reads the runs of a namespace page by page, until `take` breaks off. A run that this release cannot parse is among them.
-async fn each_run(
-    context: &Context,
-    namespace: &str,
-    mut take: impl FnMut(DynamicObject) -> ControlFlow<()>,
-) -> Result<(), kube::Error> {
+/// Reads the runs of a namespace page by page, including runs that this release cannot parse.
+async fn each_run(context: &Context, namespace: &str, mut take: impl FnMut(DynamicObject)) -> Result<(), kube::Error> {
     let resource = ApiResource::erase::<BenchmarkRun>(&());
     let runs: Api<DynamicObject> = Api::namespaced_with(context.client.clone(), namespace, &resource);
     let mut params = ListParams::default().limit(PAGE);
     loop {
         let page = runs.list(&params).await?;
-        if page.items.into_iter().try_for_each(&mut take).is_break() {
-            return Ok(());
-        }
+        page.items.into_iter().for_each(&mut take);
         match page.metadata.continue_.filter(|it| !it.is_empty()) {
             Some(token) => params = params.continue_token(&token),
             None => return Ok(()),

@@ -262,8 +262,8 @@ impl Decision<'_> {
     }
 }
 
-/// The ConfigMaps that the new attempt, the last one of `after`, does not read: it reads the one of the attempt before it in the status.
-/// Of the attempts `before`, the last two can still have one.
+/// The ConfigMaps that the new attempt does not read. The new attempt is the last entry of `after`, and reads the ConfigMap of the entry
+/// before it. Only the last two attempts in `before` can still have a ConfigMap.
 fn outdated_config_maps(before: &[Attempt], after: &[Attempt]) -> Vec<(String, String)> {
     let read = after.iter().rev().nth(1).map(|it| it.number);
     let outdated = before.iter().rev().take(2).filter(|it| Some(it.number) != read);

@@ -15,7 +15,7 @@ use futures::{
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 use kube::{
     Api, Resource, ResourceExt as _,
-    api::{DeleteParams, ListParams, PostParams, Preconditions},
+    api::{DeleteParams, PostParams, Preconditions},
     core::{DeserializeGuard, PartialObjectMeta},
     runtime::{
         Controller, WatchStreamExt as _,
@@ -34,6 +34,7 @@ use crate::{
     context::Context,
     error::Error,
     events::News,
+    pages::each_metadata,
     plan::{PlannedEvent, meta, status::full_name},
     reconcile::{TURN_LIMIT, wait_after},
 };
@@ -42,7 +43,7 @@ use crate::{
 const DEBOUNCE: Duration = Duration::from_millis(200);
 /// The most decisions of one turn: a start needs three. The limit ends a cycle.
 const MAX_STEPS: usize = 6;
-/// The most runs that one turn reads at once.
+/// Maximum number of runs that one turn reads in parallel.
 const READS: usize = 8;
 /// How soon a turn that reached its limits, or found the schedule changed, begins again.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -163,17 +164,12 @@ async fn own_runs(context: &Context, schedule: &BenchmarkSchedule) -> Result<Vec
 }
 
 async fn own_names(api: &Api<Guarded>, schedule: &BenchmarkSchedule) -> Result<Vec<String>, Error> {
-    let mut params = ListParams::default().labels(&format!("{}={}", meta::SCHEDULE, schedule.name_any())).limit(PAGE);
     let mut all = Vec::new();
-    loop {
-        let page = api.list_metadata(&params).await?;
-        let own = page.items.into_iter().filter(|it| meta::is_of_schedule(schedule, &it.metadata));
-        all.extend(own.filter_map(|it| it.metadata.name));
-        match page.metadata.continue_.filter(|it| !it.is_empty()) {
-            Some(token) => params = params.continue_token(&token),
-            None => return Ok(all),
-        }
-    }
+    each_metadata(api, &format!("{}={}", meta::SCHEDULE, schedule.name_any()), |it| {
+        all.extend(it.name.clone().filter(|_| meta::is_of_schedule(schedule, &it)));
+    })
+    .await?;
+    Ok(all)
 }
 
 fn own_run(run: &Guarded) -> OwnRun {

@@ -31,7 +31,7 @@ pub struct ServerState {
     pub services: Vec<String>,
     /// Its pods.
     pub pods: Vec<ServerPod>,
-    /// The bearer token for its log: of the Deployment, or a new random one where there is no Deployment. `None`: its log needs none.
+    /// The bearer token for the log: from the Deployment, or a new random token if there is no Deployment. `None`: the log needs no token.
     pub log_token: Option<String>,
 }
 

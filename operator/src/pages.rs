@@ -1,0 +1,27 @@
+//! [I/O] Lists of the API server, page by page.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::{Api, api::ListParams};
+use serde::de::DeserializeOwned;
+
+use crate::cached_run::PAGE;
+
+/// Reads the metadata of each object that `selector`, a label selector, selects.
+///
+/// # Errors
+/// The API server's. `take` has got the objects of earlier pages then.
+pub async fn each_metadata<K: Clone + std::fmt::Debug + DeserializeOwned>(
+    api: &Api<K>,
+    selector: &str,
+    mut take: impl FnMut(ObjectMeta),
+) -> Result<(), kube::Error> {
+    let mut params = ListParams::default().labels(selector).limit(PAGE);
+    loop {
+        let page = api.list_metadata(&params).await?;
+        page.items.into_iter().for_each(|it| take(it.metadata));
+        match page.metadata.continue_.filter(|it| !it.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(()),
+        }
+    }
+}
