@@ -89,7 +89,7 @@ fn spec(phase: Phase, with: With) -> String {
     format!("target: {target}\n{profile}\n{launcher}\nstorage: {storage}\n{PATIENT}\n{more}")
 }
 
-/// A schedule that starts one run, whose name begins with that of the schedule.
+/// A schedule that starts one run. The name of the run begins with the name of the schedule.
 fn schedule() -> anyhow::Result<BenchmarkSchedule> {
     let run: serde_json::Value = serde_saphyr::from_str(&spec(Phase::Succeeded, With::Nothing))?;
     Ok(serde_json::from_value(json!({
@@ -109,7 +109,7 @@ impl Fleet {
     async fn new(cluster: &Cluster) -> anyhow::Result<Fleet> {
         let each = std::env::var("E2E_RUNS_EACH").ok().and_then(|it| it.parse().ok()).unwrap_or(EACH);
         let (free, held) = (Namespace::new(cluster, "free").await?, Namespace::new(cluster, "held").await?);
-        // The last one is that of the schedule.
+        // The schedule creates one more run.
         let fleet = Fleet { free, held, count: each * PHASES.len() + FURTHER.len() + 1 };
         let quota: ResourceQuota = serde_json::from_value(
             json!({"metadata": {"name": "no-jobs"}, "spec": {"hard": {"count/jobs.batch": "0"}}}),

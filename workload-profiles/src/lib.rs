@@ -103,8 +103,8 @@ pub fn prepare(
     }
 }
 
-/// The errors of a profile whose spec has other errors, so that the author can correct all of them at once. Empty: the profile has no
-/// errors, or its check is possible only after the other errors are corrected. Profiles in ConfigMaps are not checked.
+/// Checks the profile of a spec that has other errors: the author can correct all errors at once. Returns no error if the profile is
+/// correct, or if the other errors prevent the check. Profiles in ConfigMaps are not checked.
 pub fn errors_beside_others(identity: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Vec<FieldError> {
     let Some(run) = resolve_profile(identity, spec, settings) else { return Vec::new() };
     let template = match ProfileSource::from_spec(spec) {

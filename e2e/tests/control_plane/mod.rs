@@ -1,4 +1,4 @@
-//! Tests on a real control plane with KWOK nodes: admission policies, disruptions of a run by the cluster, several operators at once, and
+//! Tests on a real control plane with KWOK nodes. They test admission policies, disruptions by the cluster, several operators at once, and
 //! hostile tenants. `make admission`, `make disruptions`, `make leader` and `make tenants` run them.
 
 mod admission;

@@ -7,8 +7,8 @@ use crate::wire::{Reader, Wire, WireError, Writer};
 pub struct Output {
     /// Token ids, including the last one if it has no text; empty if the server does not send them.
     pub token_ids: Vec<u32>,
-    /// How many token ids there were after the first event with output, including those of earlier events without text.
-    /// If no event had output: those of the first event with token ids. For an answer in one piece: all.
+    /// Number of token ids up to the end of the first event with output, including the token ids of earlier events without text. If no
+    /// event has output, the number of token ids in the first event that has some. For an answer in one piece, all token ids.
     pub first: usize,
     /// The text as received, without reasoning, refusals and tool calls.
     pub text: String,

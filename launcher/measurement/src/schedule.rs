@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Sorted times from the start of the stage. Eight bytes a request, so that ten million fit.
+/// Sorted times from the start of the stage. Eight bytes per request, so that ten million requests fit into memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     nanos: Vec<u64>,
@@ -17,14 +17,14 @@ impl Schedule {
         self.nanos.is_empty()
     }
 
-    /// When a request is due; `None` beyond the last.
+    /// The time at which a request is due. `None`: the schedule has fewer requests.
     pub fn get(&self, number: u64) -> Option<Duration> {
         let index = usize::try_from(number).ok()?;
         self.nanos.get(index).copied().map(Duration::from_nanos)
     }
 
-    /// Requests per second from the start of the stage to the last request. It is not the rate of the profile: a schedule
-    /// may replay a trace, or send all requests at once.
+    /// Requests per second, from the start of the stage to the last request. This rate can differ from the rate in the profile: a schedule
+    /// can replay a trace, or contain all requests at one time.
     pub fn mean_rate(&self) -> f64 {
         let last = self.nanos.last().copied().map(Duration::from_nanos).unwrap_or_default();
         self.len() as f64 / last.as_secs_f64().max(f64::MIN_POSITIVE)

@@ -31,7 +31,7 @@ pub struct ServerReport {
     pub over_time: Option<OverTime>,
     /// `None`: the client did not count.
     pub client: Option<ClientTokens>,
-    /// Requests of other clients; `None`: the counts of the servers are not safe to compare with those of the run.
+    /// Requests of other clients. `None`: the requests that the servers count cannot be compared with the requests of the run.
     pub others: Option<OtherRequests>,
     /// What does not fit together, a sentence each.
     pub remarks: Vec<String>,

@@ -85,11 +85,11 @@ pub(super) fn remarks(
         ));
     }
     found.extend(quiet_gauges(run));
-    let told = others.and_then(|it| other_clients(scraped, it));
-    let is_explained = told.is_some();
-    found.extend(told);
-    // The tokens of other clients need no remark of their own.
-    if let Some(client) = client.filter(|_| run.whole && !is_explained) {
+    let of_others = others.and_then(|it| other_clients(scraped, it));
+    // The requests of other clients explain why the tokens differ.
+    let client = client.filter(|_| run.whole && of_others.is_none());
+    found.extend(of_others);
+    if let Some(client) = client {
         found.extend(mismatch("prompt", run.prompt_tokens, client.prompt));
         found.extend(mismatch("output", run.generation_tokens, client.output));
     }
