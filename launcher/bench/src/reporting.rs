@@ -7,7 +7,7 @@ use super::{
     child_messages::{ReportResult, ReportSpec},
     nanos,
 };
-use analysis::Measured;
+use analysis::{Evidence, Measured};
 use measurement::{
     inter_token_times::InterTokenTimes,
     record::{RequestOutcome, RequestRecord},
@@ -34,6 +34,7 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
     let begun = clock::monotonic();
     let measured = Measured {
         recorder: &recorder,
+        zero: Duration::ZERO,
         started,
         rows: None,
         stages: &[],
@@ -44,7 +45,7 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
         workers: &[],
         vitals: &Vitals::default(),
     };
-    let analysis = analysis::analyse(&measured, &input.workload, &input.run, "bench");
+    let analysis = analysis::analyse(&Evidence::new(measured, &input.workload, &input.run, "bench"));
     let mut folder = Folder::create(&spec.folder, "report")?;
     let inputs = Inputs {
         run: &input.run,
@@ -66,14 +67,14 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
         notices: &input.notices,
         loadgen: None,
         accuracy_files: &[],
-        server_metrics: None,
         startups: &[],
         managed_server: None,
         server_replicas: None,
         server_logs: &[],
         records: recorder.records.as_ref(),
     };
-    report::write_report(&mut folder, &report, None)?;
+    let document = report.document()?;
+    report::write_report(&mut folder, &report, &document, None)?;
     folder.finish()?;
     let wall = clock::monotonic().saturating_sub(begun);
     Ok(ReportResult { wall_ns: nanos(wall) })

@@ -9,11 +9,11 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use document::ReportDocument;
 use parquet::{
     file::reader::{FileReader as _, SerializedFileReader},
     record::{Field, Row},
 };
-use report::json::ReportDocument;
 
 /// What every BenchmarkRun file of the tests begins with.
 pub const HEAD: &str = "apiVersion: benchwright.dev/v1alpha1\nkind: BenchmarkRun\nmetadata: {name: chat}\n";
