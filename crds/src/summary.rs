@@ -93,10 +93,11 @@ pub struct RunSummary {
     /// Time to the first token, from the scheduled time for open-loop load, from sending for closed-loop load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft: Option<Quantiles>,
-    /// Gaps between the content events of a request, pooled.
+    /// Time between two tokens of a request, pooled: each gap between content events, divided by the tokens per gap where the server
+    /// reports more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub itl: Option<Quantiles>,
-    /// (last token - first token) / (OSL - 1), one per request.
+    /// Time per output token after the first: (last token - first token) / (OSL - 1), one value per request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tpot: Option<Quantiles>,
     /// Time to the last token, from the same start as TTFT.

@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 35] = [
+const ARROWS: [(&str, &[&str]); 36] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("policy", &["crds", "workload-profiles"]),
@@ -30,6 +30,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
     ("offline-engine", &["clock", "frames"]),
     ("startup", &["crds"]),
     ("statistics", &[]),
+    ("figures", &["crds"]),
     ("charts", &[]),
     ("measurement", &["crds", "loadgen", "workload-profiles"]),
     (
@@ -47,8 +48,11 @@ const ARROWS: [(&str, &[&str]); 35] = [
             "workload-profiles",
         ],
     ),
-    ("analysis", &["crds", "loadgen", "measurement", "server-metrics", "statistics", "workload-profiles"]),
-    ("document", &["analysis", "crds", "files", "measurement", "server-metrics", "startup", "workload-profiles"]),
+    ("analysis", &["crds", "figures", "loadgen", "measurement", "server-metrics", "statistics", "workload-profiles"]),
+    (
+        "document",
+        &["analysis", "crds", "figures", "files", "measurement", "server-metrics", "startup", "workload-profiles"],
+    ),
     ("server-metrics", &["crds"]),
     ("scrape", &["clock", "crds", "engine", "server-metrics"]),
     ("junit", &["crds"]),
@@ -59,6 +63,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
             "analysis",
             "crds",
             "document",
+            "figures",
             "files",
             "junit",
             "loadgen",
@@ -68,7 +73,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
             "workload-profiles",
         ],
     ),
-    ("comparison", &["analysis", "crds", "document", "report", "statistics", "workload-profiles"]),
+    ("comparison", &["analysis", "crds", "document", "figures", "report", "statistics", "workload-profiles"]),
     ("compare-command", &["comparison", "crds", "document", "files", "page", "report"]),
     ("page", &["charts", "comparison", "crds", "document", "report", "workload-profiles"]),
     ("submission", &["crds", "document", "files", "loadgen", "report", "workload-profiles"]),
@@ -124,11 +129,12 @@ const ARROWS: [(&str, &[&str]); 35] = [
 ];
 
 /// Crates whose functions take values and return values, down to the last dependency.
-const PURE: [&str; 15] = [
+const PURE: [&str; 16] = [
     "accuracy",
     "charts",
     "chat-template",
     "crds",
+    "figures",
     "frames",
     "junit",
     "policy",

@@ -60,8 +60,8 @@ pub enum Enforcement {
 #[cfg_attr(
     feature = "kube",
     x_kube(
-        validation = Rule::new("has(self.stat) == (self.metric in ['ttft', 'tpot', 'itl', 'ntpot', 'e2e', 'sendLag'])")
-            .message("a time (ttft, tpot, itl, ntpot, e2e, sendLag) needs stat, such as p99; a rate or share has none")
+        validation = Rule::new("has(self.stat) == (self.metric in ['ttft', 'tpot', 'itl', 'ntpot', 'latency', 'sendLag'])")
+            .message("a time (ttft, tpot, itl, ntpot, latency, sendLag) needs stat, such as p99; a rate or share has none")
     )
 )]
 pub struct Objective {
@@ -107,7 +107,9 @@ pub enum Metric {
     /// Latency per output token: `ntpotMs`.
     Ntpot,
     /// Time to the last token: `latencyMs`.
-    E2e,
+    // The name of releases before the first one, in objects that are stored.
+    #[serde(alias = "e2e")]
+    Latency,
     /// How late the launcher sent: `sendLagMs`.
     SendLag,
     /// Requests that succeeded per second.
@@ -116,9 +118,9 @@ pub enum Metric {
     OutputTokensPerSecond,
     /// Prompt and output tokens of these per second.
     TotalTokensPerSecond,
-    /// Requests that met the goals of the profile per second: `goodRequestsPerSecond`.
+    /// Requests that met the goals of the profile per second: `goodputRequestsPerSecond`.
     GoodputRequestsPerSecond,
-    /// The share of requests that met the goals of the profile, 0 to 1: `goodShare`.
+    /// The share of requests that met the goals of the profile, 0 to 1: `goodputShare`.
     GoodputShare,
     /// The share of requests that failed, 0 to 1.
     ErrorRatio,
@@ -131,7 +133,7 @@ impl Metric {
         Metric::Tpot,
         Metric::Itl,
         Metric::Ntpot,
-        Metric::E2e,
+        Metric::Latency,
         Metric::SendLag,
         Metric::RequestsPerSecond,
         Metric::OutputTokensPerSecond,
@@ -148,7 +150,7 @@ impl Metric {
             Metric::Tpot => "tpot",
             Metric::Itl => "itl",
             Metric::Ntpot => "ntpot",
-            Metric::E2e => "e2e",
+            Metric::Latency => "latency",
             Metric::SendLag => "sendLag",
             Metric::RequestsPerSecond => "requestsPerSecond",
             Metric::OutputTokensPerSecond => "outputTokensPerSecond",
@@ -162,7 +164,7 @@ impl Metric {
     /// What its values are.
     pub fn unit(self) -> MetricUnit {
         match self {
-            Metric::Ttft | Metric::Tpot | Metric::Itl | Metric::Ntpot | Metric::E2e | Metric::SendLag => {
+            Metric::Ttft | Metric::Tpot | Metric::Itl | Metric::Ntpot | Metric::Latency | Metric::SendLag => {
                 MetricUnit::Time
             }
             Metric::GoodputShare | Metric::ErrorRatio => MetricUnit::Share,

@@ -11,7 +11,7 @@ use crate::runs::{SOON, simulated};
 
 const CLAIM: &str = "storage: {pvc: {claimName: results, size: 1Gi}}";
 /// One objective that any machine meets, and one that none does.
-const OBJECTIVES: &str = "[{name: latency, metric: e2e, stat: p50, stage: '*', max: 60s}, \
+const OBJECTIVES: &str = "[{name: latency, metric: latency, stat: p50, stage: '*', max: 60s}, \
     {name: throughput, metric: requestsPerSecond, min: 1000000}]";
 
 fn slo_met(status: &BenchmarkRunStatus) -> anyhow::Result<&Condition> {
@@ -67,7 +67,7 @@ async fn a_run_is_compared_with_an_earlier_one_on_the_same_claim() -> anyhow::Re
     // Any machine is within eleven times of its own median.
     let compared = |run: &str| {
         let baseline = format!("baseline: {{runRef: {run}, maxRegressionPercent: 1000}}");
-        let objective = "{name: latency, metric: e2e, stat: p50, max: 60s}";
+        let objective = "{name: latency, metric: latency, stat: p50, max: 60s}";
         simulated(10.0, 3, &format!("{CLAIM}\nslo: {{objectives: [{objective}], {baseline}}}"))
     };
     namespace.create_run("after", &compared("before")).await?;

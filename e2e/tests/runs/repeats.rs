@@ -10,7 +10,7 @@ use crate::runs::{SOON, simulated};
 #[ignore = "needs a cluster: make e2e"]
 async fn a_series_has_a_folder_for_each_run_and_the_status_their_mean() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "repeats").await?;
-    let slo = "slo: {objectives: [{name: latency, metric: e2e, stat: p50, max: 60s}]}";
+    let slo = "slo: {objectives: [{name: latency, metric: latency, stat: p50, max: 60s}]}";
     let spec = simulated(10.0, 2, &format!("storage: {{pvc: {{claimName: results, size: 1Gi}}}}\nrepeat: 2\n{slo}"));
     namespace.create_run("chat", &spec).await?;
     let status = namespace.wait_finished("chat", 2 * SOON).await?;

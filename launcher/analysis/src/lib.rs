@@ -4,6 +4,7 @@
 
 mod accuracy;
 mod backlog;
+mod catalogue;
 mod class;
 mod contamination;
 mod cost;

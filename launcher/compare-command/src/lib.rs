@@ -9,7 +9,7 @@ use std::{
 
 use clap::Args;
 pub use comparison::MOST_RUNS;
-use comparison::{Comparison, Figure, GateOutcome, GateRule, Run, compare, markdown, text};
+use comparison::{Comparison, GateOutcome, GateRule, Run, Value, compare, compared, markdown, text};
 use crds::{ExitCode, wording::suggestion};
 use document::ReportDocument;
 use files::output;
@@ -101,7 +101,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 fn figure(text: &str) -> Result<String, String> {
-    let names: Vec<String> = Figure::all().into_iter().map(Figure::name).collect();
+    let names: Vec<String> = compared().into_iter().map(Value::name).collect();
     match names.iter().any(|it| it == text) {
         true => Ok(text.to_owned()),
         false => Err(suggestion(text, names.iter().map(String::as_str))),

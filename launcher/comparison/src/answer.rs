@@ -1,12 +1,12 @@
 //! The result of a comparison in one sentence.
 
 use crds::benchmark_run::MAX_REPEATS;
+use figures::Family;
 use serde::Serialize;
 use statistics::student::t_95;
 
 use crate::{
     document::{FigureDocument, StagePairDocument, Verdict},
-    figure::Family,
     rows::tenths,
 };
 
@@ -15,7 +15,7 @@ const EQUAL_PERCENT: f64 = 10.0;
 /// The difference that a proposed duration makes visible.
 const SHOWN_PERCENT: f64 = 5.0;
 /// The means that decide whether two runs are equal.
-pub(crate) const DECIDING: [&str; 3] = ["ttft.mean", "tpot.mean", "e2e.mean"];
+pub(crate) const DECIDING: [&str; 3] = ["ttft.mean", "tpot.mean", "latency.mean"];
 /// The most figures, and the most stages, that a sentence names.
 const MOST_NAMED: usize = 3;
 /// The largest factor by which an answer proposes to lengthen a stage.

@@ -2,13 +2,13 @@
 
 use analysis::Accuracy;
 use crds::summary::Outcome;
+use figures::{Family, Way};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{
     Run,
     answer::{Answer, Size},
-    figure::{Family, Way},
     gate::Gate,
     remarks::Remark,
 };

@@ -1,16 +1,15 @@
 //! A figure of a stage as a report has it: its value and, where there is one, its interval.
 
-use ::document::{
-    EstimateDocument, FiguresDocument, HardwareDocument, InteractivityDocument, LatenciesDocument, StageDocument,
-};
-use crds::benchmark_run::{Metric, Stat};
+use ::document::{EstimateDocument, FiguresDocument, HardwareDocument, StageDocument};
+use crds::benchmark_run::Stat;
+use figures::{Figure, Value};
 use statistics::{
     Interval,
     difference::{Estimated, Method},
     enough,
 };
 
-use crate::figure::{Figure, Interactivity};
+use crate::figure::source;
 
 /// A value, and how sure it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,12 +30,14 @@ impl Source<'_> {
     /// `None` where it was not measured. A value that is no number counts as not measured.
     ///
     /// Where `uncertainty` has the figure, its value is that: the interval belongs to it.
-    pub(crate) fn read(&self, figure: Figure) -> Option<Reading> {
-        match figure {
-            Figure::OfMetric(metric, Some(stat)) => self.time(metric, stat),
-            Figure::OfMetric(metric, None) => self.rate(metric),
-            Figure::Interactivity(which) => self.interactivity(which),
-            Figure::Cost => self.cost(),
+    pub(crate) fn read(&self, value: Value) -> Option<Reading> {
+        match (value.stat, value.figure) {
+            (Some(stat), figure) => self.time(figure, stat),
+            (None, Figure::CostPerMillionOutputTokens) => self.cost(),
+            (None, figure) => match source(figure) {
+                of if of == figure => self.rate(figure),
+                of => self.interactivity(figure, of),
+            },
         }
     }
 
@@ -44,23 +45,15 @@ impl Source<'_> {
         &self.stage.figures
     }
 
-    fn time(&self, metric: Metric, stat: Stat) -> Option<Reading> {
-        let (figures, uncertainty) = (self.figures(), &self.stage.uncertainty);
-        let (statistics, latencies) = match metric {
-            Metric::Ttft => (&figures.ttft_ms, &uncertainty.ttft_ms),
-            Metric::Tpot => (&figures.tpot_ms, &uncertainty.tpot_ms),
-            Metric::Itl => (&figures.itl_ms, &None),
-            Metric::Ntpot => (&figures.ntpot_ms, &uncertainty.ntpot_ms),
-            Metric::E2e => (&figures.latency_ms, &uncertainty.latency_ms),
-            _ => return None,
-        };
-        let value = statistics.as_ref()?.get(stat);
-        if metric == Metric::Itl {
+    fn time(&self, figure: Figure, stat: Stat) -> Option<Reading> {
+        let value = self.figures().statistics(figure)?.get(stat);
+        if figure == Figure::Itl {
             let why = "the gaps between tokens have no interval: use TPOT".to_owned();
             return Some(Reading { value: finite(value)?, estimate: Err(why) });
         }
-        let estimate = latencies.as_ref().and_then(|it| of_latencies(it, stat));
-        let of_mean = latencies.as_ref().and_then(|it| it.mean.as_ref()?.effective_values);
+        let latencies = self.stage.uncertainty.latencies(figure);
+        let estimate = latencies.and_then(|it| it.get(stat));
+        let of_mean = latencies.and_then(|it| it.mean.as_ref()?.effective_values);
         let method = |worth| match of_mean.filter(|it| *it < enough::FOR_AN_INTERVAL) {
             _ if stat == Stat::Mean => Method::Mean { effective_values: worth },
             Some(effective_values) => Method::QuantileOfFew { effective_values },
@@ -69,41 +62,25 @@ impl Source<'_> {
         self.reading(value, estimate, method)
     }
 
-    fn rate(&self, metric: Metric) -> Option<Reading> {
-        let (figures, uncertainty) = (self.figures(), &self.stage.uncertainty);
-        let rates = figures.throughput.as_ref();
-        let (value, estimate) = match metric {
-            Metric::GoodputRequestsPerSecond => {
-                (figures.goodput.as_ref()?.good_requests_per_second?, &uncertainty.good_requests_per_second)
-            }
-            Metric::RequestsPerSecond => (rates?.requests_per_second, &uncertainty.requests_per_second),
-            Metric::OutputTokensPerSecond => (rates?.output_tokens_per_second, &uncertainty.output_tokens_per_second),
-            Metric::ErrorRatio => (figures.failed_share()?, &uncertainty.error_ratio),
-            _ => return None,
-        };
-        let method = |worth| match metric {
-            Metric::ErrorRatio => Method::Share { effective_values: worth },
+    fn rate(&self, figure: Figure) -> Option<Reading> {
+        let method = |worth| match figure {
+            Figure::ErrorRatio => Method::Share { effective_values: worth },
             _ => Method::Mean { effective_values: worth },
         };
-        self.reading(value, estimate.as_ref(), method)
+        self.reading(self.figures().number(figure)?, self.stage.uncertainty.estimate(figure), method)
     }
 
-    fn interactivity(&self, which: Interactivity) -> Option<Reading> {
-        let InteractivityDocument { inverse_of_tpot_p90, median_of_inverse_tpot, inverse_of_ntpot_p90 } =
-            self.figures().interactivity?;
-        let (value, time, stat) = match which {
-            Interactivity::InverseOfTpotP90 => (inverse_of_tpot_p90?, Metric::Tpot, Stat::P90),
-            Interactivity::MedianOfInverseTpot => (median_of_inverse_tpot?, Metric::Tpot, Stat::P50),
-            Interactivity::InverseOfNtpotP90 => (inverse_of_ntpot_p90?, Metric::Ntpot, Stat::P90),
-        };
-        // Tokens per second of a user = 1000 / (ms per token).
-        Some(inverse(self.time(time, stat)?, finite(value)?, 1e3))
+    /// Tokens per second of a user = 1000 / (ms per token).
+    fn interactivity(&self, figure: Figure, of: Figure) -> Option<Reading> {
+        let stat = if figure == Figure::MedianOfInverseTpot { Stat::P50 } else { Stat::P90 };
+        let value = finite(self.figures().number(figure)?)?;
+        Some(inverse(self.time(of, stat)?, value, 1e3))
     }
 
     fn cost(&self) -> Option<Reading> {
         let stages = &self.hardware?.stages;
         let value = stages.iter().find(|it| it.name == self.stage.name)?.figures.cost_per_million_output_tokens?;
-        let rate = self.rate(Metric::OutputTokensPerSecond)?;
+        let rate = self.rate(Figure::OutputTokensPerSecond)?;
         // Cost = constant / rate: the constant follows from the report's own two figures.
         let constant = value * self.figures().throughput.as_ref()?.output_tokens_per_second;
         Some(inverse(rate, finite(value)?, finite(constant)?))
@@ -128,15 +105,6 @@ impl Source<'_> {
 
 fn finite(value: f64) -> Option<f64> {
     Some(value).filter(|it| it.is_finite())
-}
-
-fn of_latencies(latencies: &LatenciesDocument, stat: Stat) -> Option<&EstimateDocument> {
-    match stat {
-        Stat::P50 => latencies.p50.as_ref(),
-        Stat::P90 => latencies.p90.as_ref(),
-        Stat::P99 => latencies.p99.as_ref(),
-        _ => latencies.mean.as_ref(),
-    }
 }
 
 fn estimated(it: &EstimateDocument, method: impl FnOnce(f64) -> Method) -> Result<Estimated, String> {

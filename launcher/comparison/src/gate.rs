@@ -1,11 +1,11 @@
 //! Whether a comparison lets a pipeline go on. `docs/compare.md` has the rules.
 
+use figures::Way;
 use serde::Serialize;
 
 use crate::{
     answer::{DECIDING, NOT_COMPARABLE, Size, percent, percents95},
     document::{Comparison, FigureDocument, Verdict},
-    figure::Way,
     remarks::Severity,
     rows::tenths,
 };

@@ -23,7 +23,8 @@ pub use document::{
     Comparison, FORMAT, FigureDocument, PairDocument, RunDocument, StagePairDocument, UnmatchedDocument, ValueDocument,
     Verdict,
 };
-pub use figure::{Figure, Way};
+pub use figure::compared;
+pub use figures::{Value, Way};
 pub use gate::{Gate, GateOutcome, GateRule, NotRuledOut};
 pub use markdown::markdown;
 pub use remarks::{Remark, Severity};

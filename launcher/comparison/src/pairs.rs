@@ -1,6 +1,7 @@
 //! One run beside the base.
 
 use ::document::{ReportDocument, StageDocument};
+use figures::{Family, Value, Way};
 use statistics::{
     Interval,
     difference::{ERROR_95, Estimated, Method, difference},
@@ -12,7 +13,7 @@ use crate::{
     answer::{self, NOT_COMPARABLE, Size},
     document::{FigureDocument, PairDocument, StagePairDocument, ValueDocument, Verdict},
     estimate::{Reading, Source},
-    figure::{Family, Figure, Way},
+    figure::compared,
     remarks::{self, Remark},
     stages,
 };
@@ -63,7 +64,7 @@ impl Overload {
 
 /// A figure of both runs before it is decided.
 struct Beside {
-    figure: Figure,
+    figure: Value,
     base: Option<Reading>,
     other: Option<Reading>,
     /// Both estimates, or why there are none to compare.
@@ -75,7 +76,7 @@ pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument 
     let (base, other) = (one.report, two.report);
     let matched = stages::matched(base, other, name);
     let remarks = remarks::of_pair(base, other, &matched.pairs);
-    let figures = Figure::all();
+    let figures = compared();
     let besides: Vec<Vec<Beside>> = matched
         .pairs
         .iter()
@@ -84,8 +85,9 @@ pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument 
             figures.iter().filter_map(|it| beside(*it, &readers, blocking(*it, of_one, &remarks), name)).collect()
         })
         .collect();
-    let has_interval =
-        |of_stage: &[Beside], family| of_stage.iter().any(|it| it.figure.family() == family && it.estimates.is_ok());
+    let has_interval = |of_stage: &[Beside], family| {
+        of_stage.iter().any(|it| it.figure.figure.row().family == family && it.estimates.is_ok())
+    };
     let families = besides.iter().flat_map(|it| Family::ALL.into_iter().filter(|family| has_interval(it, *family)));
     let families = families.count();
     let runs = [one, two].into_iter().filter_map(Run::runs).min();
@@ -124,7 +126,7 @@ impl<'a> Reader<'a> {
         if all.contains(&Some(true)) { Some(true) } else { (!all.contains(&None)).then_some(false) }
     }
 
-    fn read(&self, figure: Figure) -> Option<Reading> {
+    fn read(&self, figure: Value) -> Option<Reading> {
         if let [only] = &self.0[..] {
             return only.read(figure);
         }
@@ -136,13 +138,13 @@ impl<'a> Reader<'a> {
 }
 
 /// Why a figure of a stage is not comparable, by the remarks; `None`: it is.
-fn blocking(figure: Figure, stage: &StageDocument, remarks: &[Remark]) -> Option<String> {
+fn blocking(figure: Value, stage: &StageDocument, remarks: &[Remark]) -> Option<String> {
     let found = remarks.iter().find(|it| it.blocks(figure, &stage.name))?;
     Some(format!("{NOT_COMPARABLE}{}", found.label))
 }
 
 /// `None` where neither run has the figure.
-fn beside(figure: Figure, [one, two]: &[Reader<'_>; 2], blocked: Option<String>, name: &str) -> Option<Beside> {
+fn beside(figure: Value, [one, two]: &[Reader<'_>; 2], blocked: Option<String>, name: &str) -> Option<Beside> {
     let (base, other) = (one.read(figure), two.read(figure));
     if base.is_none() && other.is_none() {
         return None;
@@ -165,28 +167,29 @@ fn beside(figure: Figure, [one, two]: &[Reader<'_>; 2], blocked: Option<String>,
 
 fn decided(beside: Beside, error: f64, overload: Overload, name: &str) -> FigureDocument {
     let Beside { figure, base, other, estimates } = beside;
+    let row = figure.figure.row();
     let values = base.as_ref().zip(other.as_ref()).map(|(one, two)| [one.value, two.value]);
     let between = values.map(|[one, two]| two - one);
     let base_value = values.map(|[one, _]| one).filter(|it| *it != 0.0);
     let percent = |it: f64| base_value.map(|base| 100.0 * it / base.abs());
     let pair = |it: Interval| [it.low, it.high];
-    let grows = matches!(figure.family(), Family::Ttft | Family::Request);
+    let grows = matches!(row.family, Family::Ttft | Family::Request);
     let by_overload = values.filter(|_| grows && estimates.is_ok()).and_then(|it| overload.verdict(it, name));
     let (verdict, why, interval, interval95) = match (by_overload, &estimates) {
         (Some((verdict, why)), _) => (verdict, why, None, None),
         (None, Err(why)) => (Verdict::CannotBeDecided, why.clone(), None, None),
         (None, Ok([one, two])) => {
             let interval = difference(one, two, error);
-            let (verdict, why) = verdict(figure.way(), [one.value, two.value], interval);
+            let (verdict, why) = verdict(row.better, [one.value, two.value], interval);
             (verdict, why, Some(pair(interval)), Some(pair(difference(one, two, ERROR_95))))
         }
     };
     FigureDocument {
         figure: figure.name(),
-        family: figure.family(),
+        family: row.family,
         title: figure.title(),
-        unit: figure.unit().to_owned(),
-        better: figure.way(),
+        unit: row.unit.symbol().to_owned(),
+        better: row.better,
         base: base.as_ref().map(value),
         other: other.as_ref().map(value),
         difference: between,

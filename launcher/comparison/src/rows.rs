@@ -95,7 +95,7 @@ pub fn differs(it: &FigureDocument) -> bool {
     matches!(it.verdict, Verdict::Better | Verdict::Worse)
 }
 
-/// What to know of figures, each reason once with the figures that it is about: `TTFT p99, E2E p99: too few for p99`.
+/// What to know of figures, each reason once with the figures that it is about: `TTFT p99, latency p99: too few for p99`.
 pub fn reasons(stage: &StagePairDocument) -> Vec<String> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for it in stage.figures.iter().filter(|it| !it.why.is_empty()) {
@@ -117,7 +117,7 @@ pub fn stage_name(stage: &StagePairDocument, pair: &PairDocument) -> String {
     if base == other { format!("stage {base}") } else { format!("stage {base} of A, {other} of {}", pair.run) }
 }
 
-/// `not comparable: clock: A scheduled, B sent. TTFT and E2E count ...`.
+/// `not comparable: clock: A scheduled, B sent. TTFT and latency count ...`.
 pub fn remark(it: &Remark, pair: &PairDocument) -> String {
     let values = match (it.base.is_empty(), it.other.is_empty()) {
         (true, true) => String::new(),

@@ -67,8 +67,8 @@ pub struct FiguresDocument {
     pub interactivity: Option<InteractivityDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_lag_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue_ms: Option<Statistics>,
+    #[serde(default, alias = "queueMs", skip_serializing_if = "Option::is_none")]
+    pub permit_wait_ms: Option<Statistics>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<StepsDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,7 +144,7 @@ impl FiguresDocument {
             ntpot_of_llmd_ms: times(&figures.ntpot_of_llmd),
             interactivity: Interactivity::new(figures).map(InteractivityDocument::from),
             send_lag_ms: times(&figures.send_lag),
-            queue_ms: times(&figures.permit_wait),
+            permit_wait_ms: times(&figures.permit_wait),
             steps: figures.steps.as_ref().and_then(StepsDocument::new),
             isl_tokens: figures.isl.map(Statistics::from),
             osl_tokens: figures.osl.map(Statistics::from),
@@ -283,23 +283,24 @@ impl RateWindowDocument {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GoodputDocument {
-    pub good_requests: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub good_requests_per_second: Option<f64>,
+    #[serde(alias = "goodRequests")]
+    pub goodput_requests: u64,
+    #[serde(default, alias = "goodRequestsPerSecond", skip_serializing_if = "Option::is_none")]
+    pub goodput_requests_per_second: Option<f64>,
     /// Absent in reports of earlier releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub whole_good_requests_per_second: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub good_share: Option<f64>,
+    #[serde(default, alias = "wholeGoodRequestsPerSecond", skip_serializing_if = "Option::is_none")]
+    pub whole_goodput_requests_per_second: Option<f64>,
+    #[serde(default, alias = "goodShare", skip_serializing_if = "Option::is_none")]
+    pub goodput_share: Option<f64>,
 }
 
 impl GoodputDocument {
     fn new(figures: GoodputFigures) -> Self {
         GoodputDocument {
-            good_requests: figures.requests,
-            good_requests_per_second: figures.per_second,
-            whole_good_requests_per_second: figures.whole_per_second,
-            good_share: figures.share,
+            goodput_requests: figures.requests,
+            goodput_requests_per_second: figures.per_second,
+            whole_goodput_requests_per_second: figures.whole_per_second,
+            goodput_share: figures.share,
         }
     }
 }

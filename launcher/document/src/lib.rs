@@ -5,6 +5,7 @@
 //! is explained in `docs/metrics.md`. It holds no prompts, outputs, bodies, credentials, nor the content of the token file.
 //! The same types are written and read, so that what is read and written again has the same bytes.
 
+mod catalogue;
 mod contamination;
 mod distributions;
 mod figures;

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use ::figures::Figure;
 use analysis::objectives::{Reading, Source, basis};
 use crds::{
     FigureValue, Span,
     benchmark_run::{Metric, Stat},
 };
 
-use crate::{FiguresDocument, LabelsDocument, ReportDocument, Statistics};
+use crate::{FiguresDocument, LabelsDocument, ReportDocument};
 
 impl ReportDocument {
     /// The names of the stages, in their order.
@@ -45,22 +46,10 @@ impl Source for ReportDocument {
 }
 
 fn reading(figures: &FiguresDocument, labels: &LabelsDocument, metric: Metric, stat: Option<Stat>) -> Option<Reading> {
-    let time = |statistics: &Option<Statistics>| time(statistics.as_ref()?.get(stat?));
-    let throughput = figures.throughput.as_ref();
-    let goodput = figures.goodput.as_ref();
-    let value = match metric {
-        Metric::Ttft => time(&figures.ttft_ms)?,
-        Metric::Tpot => time(&figures.tpot_ms)?,
-        Metric::Itl => time(&figures.itl_ms)?,
-        Metric::Ntpot => time(&figures.ntpot_ms)?,
-        Metric::E2e => time(&figures.latency_ms)?,
-        Metric::SendLag => time(&figures.send_lag_ms)?,
-        Metric::RequestsPerSecond => FigureValue::Number(throughput?.requests_per_second),
-        Metric::OutputTokensPerSecond => FigureValue::Number(throughput?.output_tokens_per_second),
-        Metric::TotalTokensPerSecond => FigureValue::Number(throughput?.total_tokens_per_second?),
-        Metric::GoodputRequestsPerSecond => FigureValue::Number(goodput?.good_requests_per_second?),
-        Metric::GoodputShare => FigureValue::Number(goodput?.good_share?),
-        Metric::ErrorRatio => FigureValue::Number(figures.failed_share()?),
+    let figure = Figure::from_metric(metric);
+    let value = match figure.row().unit.has_statistics() {
+        true => time(figures.statistics(figure)?.get(stat?))?,
+        false => FigureValue::Number(figures.number(figure)?),
     };
     let basis = basis(metric, &labels.clock, &labels.itl, &labels.tokens).to_owned();
     Some(Reading { value, count: figures.succeeded, basis })

@@ -27,8 +27,8 @@ pub struct UncertaintyDocument {
     pub requests_per_second: Option<EstimateDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens_per_second: Option<EstimateDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub good_requests_per_second: Option<EstimateDocument>,
+    #[serde(default, alias = "goodRequestsPerSecond", skip_serializing_if = "Option::is_none")]
+    pub goodput_requests_per_second: Option<EstimateDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ratio: Option<EstimateDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ impl UncertaintyDocument {
             latency_ms: latencies(&it.latency),
             requests_per_second: it.rates.requests.as_ref().map(EstimateDocument::of_mean),
             output_tokens_per_second: it.rates.output_tokens.as_ref().map(EstimateDocument::of_mean),
-            good_requests_per_second: it.outcomes.good_requests.as_ref().map(EstimateDocument::of_mean),
+            goodput_requests_per_second: it.outcomes.good_requests.as_ref().map(EstimateDocument::of_mean),
             error_ratio: it.outcomes.error_ratio.as_ref().map(EstimateDocument::of_share),
             littles_law: it.littles_law.map(|it| LittlesLawDocument {
                 mean_concurrency: it.concurrency,

@@ -148,7 +148,7 @@ fn stage(stage: &StageDocument) -> Vec<String> {
         it.requests.saturating_sub(it.succeeded).to_string(),
         optional(rates, |it| number(it.requests_per_second)),
         optional(rates, |it| number(it.output_tokens_per_second)),
-        optional(it.goodput.as_ref().and_then(|it| it.good_share), percent),
+        optional(it.goodput.as_ref().and_then(|it| it.goodput_share), percent),
     ];
     let [_, _, itl] = three(&it.itl_ms);
     row.extend(three(&it.ttft_ms));

@@ -298,8 +298,8 @@ fn stages(document: &ReportDocument, page: &mut Page) {
             optional(rates, |it| number(it.output_tokens_per_second)),
         ];
         if goals {
-            row.push(optional(goodput.and_then(|it| it.good_requests_per_second), number));
-            row.push(optional(goodput.and_then(|it| it.good_share), percent));
+            row.push(optional(goodput.and_then(|it| it.goodput_requests_per_second), number));
+            row.push(optional(goodput.and_then(|it| it.goodput_share), percent));
         }
         row.extend([p50(ttft), p99(ttft), p50(itl), p99(itl), p99(it.latency_ms.as_ref())]);
         row.push(p99(it.send_lag_ms.as_ref()));

@@ -68,7 +68,7 @@ const COLUMNS: [(&str, Column); 20] = [
     ("input_tokens", Column::Optional(|it| it.input_tokens.map(i64::from))),
     ("output_tokens", Column::Optional(|it| it.output_tokens.map(i64::from))),
     ("content_events", Column::Number(|it| i64::from(it.content_events))),
-    ("queued_ns", Column::Optional(|it| it.permit_wait.map(nanos))),
+    ("permit_wait_ns", Column::Optional(|it| it.permit_wait.map(nanos))),
     ("tpot_ns", Column::Optional(|it| it.tpot().map(nanos))),
     ("session", Column::Optional(|it| it.turn.map(|turn| i64::from(turn.session)))),
     ("turn", Column::Optional(|it| it.turn.map(|turn| i64::from(turn.number.get())))),

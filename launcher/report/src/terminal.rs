@@ -172,8 +172,8 @@ fn stages(document: &ReportDocument) -> String {
         row.push(text::optional(it.throughput.as_ref(), |it| number(it.output_tokens_per_second)));
         if goals {
             let goodput = it.goodput.as_ref();
-            row.push(text::optional(goodput.and_then(|it| it.good_requests_per_second), number));
-            row.push(text::optional(goodput.and_then(|it| it.good_share), percent));
+            row.push(text::optional(goodput.and_then(|it| it.goodput_requests_per_second), number));
+            row.push(text::optional(goodput.and_then(|it| it.goodput_share), percent));
         } else {
             row.push(p99(it.send_lag_ms.as_ref()));
         }

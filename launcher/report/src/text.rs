@@ -83,7 +83,7 @@ pub(super) struct Goals {
 }
 
 pub(super) fn goals(document: &ReportDocument) -> Option<Goals> {
-    let shares = document.stages.iter().filter_map(|it| it.figures.goodput.as_ref()?.good_share);
+    let shares = document.stages.iter().filter_map(|it| it.figures.goodput.as_ref()?.goodput_share);
     let (least, most) = shares.fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(it), most.max(it)));
     if least > 1.0 {
         return None;
@@ -118,7 +118,7 @@ pub(super) fn latencies(document: &ReportDocument) -> Vec<Row<'_>> {
         ("TPOT".into(), all.tpot_ms.as_ref()),
         ("NTPOT".into(), all.ntpot_ms.as_ref()),
         ("send lag".into(), all.send_lag_ms.as_ref()),
-        ("wait for a permit".into(), all.queue_ms.as_ref()),
+        ("wait for a permit".into(), all.permit_wait_ms.as_ref()),
         ("TTFT of probes".into(), probes.and_then(|it| it.ttft_ms.as_ref())),
         ("latency of probes".into(), probes.and_then(|it| it.latency_ms.as_ref())),
     ]
@@ -168,10 +168,10 @@ pub(super) fn rates(document: &ReportDocument) -> Vec<(&'static str, String)> {
     rows.extend(all.tokens_per_event.map(|it| ("tokens per event", number(it))));
     rows.extend(all.cached_share.map(|it| ("prompt tokens from the prefix cache", percent(it))));
     if let Some(goodput) = &all.goodput {
-        rows.extend(goodput.good_requests_per_second.map(|it| ("goodput, requests/s", number(it))));
+        rows.extend(goodput.goodput_requests_per_second.map(|it| ("goodput, requests/s", number(it))));
         let all_ended = all.abandoned + all.incomplete == 0;
         let name = if all_ended { "good share" } else { "good share, less abandoned and incomplete" };
-        rows.extend(goodput.good_share.map(|it| (name, percent(it))));
+        rows.extend(goodput.goodput_share.map(|it| (name, percent(it))));
     }
     rows
 }

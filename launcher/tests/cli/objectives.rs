@@ -8,7 +8,7 @@ use crate::common::{Folder, profile, simulated};
 
 /// One objective on the end-to-end latency, in one stage or in all.
 fn e2e(stage: &str, max: &str) -> String {
-    format!("{{name: e2e, metric: e2e, stat: p50, stage: '{stage}', max: {max}}}")
+    format!("{{name: e2e, metric: latency, stat: p50, stage: '{stage}', max: {max}}}")
 }
 
 /// Writes a run of one second at a rate, with an objective.
@@ -27,7 +27,7 @@ fn the_gate_tells_what_became_of_the_objectives() {
     ] {
         write(&folder, 20, enforcement, &e2e("*", max));
         let run = folder.benchwright(&["run", "-f", "run.yaml", "--gate"]).assert().code(code);
-        run.stdout(predicate::str::contains("e2e: p50 of e2e in every stage"));
+        run.stdout(predicate::str::contains("e2e: p50 of latency in every stage"));
         let report = folder.report();
         assert_eq!((&report["outcome"], &report["objectives"][0]["met"]), (&outcome.into(), &met.into()));
         let junit = fs::read_to_string(folder.path("results/latest/junit.xml")).unwrap();
@@ -66,7 +66,7 @@ fn an_earlier_run_is_a_second_limit() {
 
     // The stage of another load is not in the baseline.
     write(&folder, 10, "Fail", &e2e("r10", "60s"));
-    gate(2, earlier).stdout(predicate::str::contains("the baseline has no p50 of e2e in a stage r10"));
+    gate(2, earlier).stdout(predicate::str::contains("the baseline has no p50 of latency in a stage r10"));
 }
 
 #[test]

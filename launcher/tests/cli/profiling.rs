@@ -24,9 +24,9 @@ fn traces(folder: &std::path::Path) -> Vec<serde_json::Value> {
 #[test]
 fn the_trace_of_a_stage_lies_in_the_results_folder() {
     let folder = Folder::new();
-    let slo = "  slo: {enforcement: Report, objectives: [{name: all, metric: e2e, stat: p50, max: 1h}, \
-               {name: each, metric: e2e, stat: p50, stage: '*', max: 1h}, \
-               {name: profiled, metric: e2e, stat: p50, stage: r20, max: 1h}]}\n";
+    let slo = "  slo: {enforcement: Report, objectives: [{name: all, metric: latency, stat: p50, max: 1h}, \
+               {name: each, metric: latency, stat: p50, stage: '*', max: 1h}, \
+               {name: profiled, metric: latency, stat: p50, stage: r20, max: 1h}]}\n";
     let spec = simulated(PROFILE) + slo;
     folder.write("run.yaml", &profiled(&spec, "{kind: Torch, stage: r20, start: 200ms, duration: 300ms}"));
     let run = folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();

@@ -119,7 +119,7 @@ fn what_cannot_be_repeated_is_refused_before_anything_is_run() {
 #[test]
 fn a_missed_objective_of_one_run_fails_the_gate_and_every_run_is_measured() {
     let folder = Folder::new();
-    let slo = "  slo: {objectives: [{name: e2e, metric: e2e, stat: p50, max: 1ns}]}\n";
+    let slo = "  slo: {objectives: [{name: e2e, metric: latency, stat: p50, max: 1ns}]}\n";
     folder.write("run.yaml", &(simulated(&profile(20, 1)) + slo + "  repeat: 2\n"));
     let message = folder.path("message");
     let arguments = ["run", "-f", "run.yaml", "--gate", "--termination-log", message.to_str().unwrap()];

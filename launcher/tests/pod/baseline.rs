@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::fixture::Pod;
 
 const SPEC: &str = "target: {simulator: {preset: Instant}}\n\
-    slo: {objectives: [{name: e2e, metric: e2e, stat: p50, max: 60s}], enforcement: Report}";
+    slo: {objectives: [{name: e2e, metric: latency, stat: p50, max: 60s}], enforcement: Report}";
 
 #[test]
 fn a_baseline_that_was_changed_after_its_run_is_refused() {

@@ -31,9 +31,9 @@ fn an_objective_on_a_stage_that_the_profile_has_is_taken() {
 #[test]
 fn an_objective_on_an_unknown_stage_is_told_the_known_ones() {
     let objectives = json!([
-        {"metric": "e2e", "stat": "p50"},
+        {"metric": "latency", "stat": "p50"},
         {"metric": "ttft", "stat": "p99", "stage": "r100"},
-        {"metric": "e2e", "stat": "p99", "stage": "all\u{1b}[31m"},
+        {"metric": "latency", "stat": "p99", "stage": "all\u{1b}[31m"},
     ]);
     assert_eq!(
         problems(true, objectives),
@@ -73,7 +73,7 @@ fn a_figure_of_streams_needs_streams_and_goodput_needs_goals() {
         let message = problems(true, json!([{"metric": metric}]));
         assert!(message.contains("[0].metric: is ") && message.contains("set its goodput"), "{message}");
     }
-    for metric in ["e2e", "ntpot", "sendLag"] {
+    for metric in ["latency", "ntpot", "sendLag"] {
         assert_eq!(problems(false, json!([{"metric": metric, "stat": "max"}])), "");
     }
 }
@@ -83,7 +83,8 @@ fn an_objective_on_a_warm_up_is_refused() {
     let profile = "{num-prompts: 10, num-warmups: 5, max-concurrency: 2, dataset-name: random, \
                    random-input-len: 10, random-output-len: 10}";
     let told = |stage: &str| {
-        let objective = json!({"name": "o", "metric": "e2e", "stat": "p99", "stage": stage, "bound": {"max": "1s"}});
+        let objective =
+            json!({"name": "o", "metric": "latency", "stat": "p99", "stage": stage, "bound": {"max": "1s"}});
         let slo = json!({"enforcement": "Fail", "objectives": [objective]});
         let slo = Some(serde_json::from_value(slo).unwrap());
         let run = ResolvedRun { slo, harness: Harness::VllmBenchmark, ..run("m") };

@@ -212,7 +212,7 @@ fn a_resolved_slo_is_read_as_it_is_written() {
     let slo = of(json!({
         "enforcement": "Report",
         "objectives": [
-            {"name": "a", "metric": "e2e", "stat": "p99.9", "stage": "*", "max": "1.5s"},
+            {"name": "a", "metric": "latency", "stat": "p99.9", "stage": "*", "max": "1.5s"},
             {"name": "b", "metric": "requestsPerSecond", "min": 12.5},
         ],
         "baseline": {"runRef": "before", "maxRegressionPercent": 0},

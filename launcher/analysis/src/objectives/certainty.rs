@@ -8,6 +8,8 @@ use crds::{
     units::Span,
 };
 
+use ::figures::Figure;
+
 use crate::{
     Analysis, StageAnalysis,
     uncertainty::{Estimate, Latencies, SteadyVerdict, Uncertainty},
@@ -59,19 +61,13 @@ impl Analysis {
 }
 
 fn of_stage(it: &Uncertainty, metric: Metric, stat: Option<Stat>) -> Certainty {
-    let latencies = match metric {
-        Metric::Ttft => it.ttft,
-        Metric::Tpot => it.tpot,
-        Metric::Ntpot => it.ntpot,
-        Metric::E2e => it.latency,
-        _ => None,
-    };
+    let figure = Figure::from_metric(metric);
+    let latencies = it.latencies(figure);
     let time =
         |millis: f64| FigureValue::Time(Span(Duration::try_from_secs_f64(millis.max(0.0) / 1e3).unwrap_or_default()));
-    let interval = match metric {
-        Metric::RequestsPerSecond => bounds(it.rates.requests, FigureValue::Number),
-        Metric::OutputTokensPerSecond => bounds(it.rates.output_tokens, FigureValue::Number),
-        _ => bounds(latencies.and_then(|it| estimate(&it, stat?)), time),
+    let interval = match figure.row().unit.has_statistics() {
+        true => bounds(latencies.and_then(|it| estimate(&it, stat?)), time),
+        false => bounds(it.rate(figure), FigureValue::Number),
     };
     let drift = match it.steady_state.verdict {
         SteadyVerdict::DriftingUp => Some(Drift::Up),

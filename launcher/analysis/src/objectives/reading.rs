@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ::figures::{Basis, Figure};
 use crds::{
     benchmark_run::{Metric, Stat},
     objective::FigureValue,
@@ -52,15 +53,11 @@ pub trait Source {
 /// The comparability label that a metric depends on: from which clock its times count, or who counted its tokens. Empty where it
 /// depends on none.
 pub fn basis<'a>(metric: Metric, clock: &'a str, itl: &'a str, tokens: &'a str) -> &'a str {
-    match metric {
-        Metric::Ttft | Metric::E2e => clock,
-        Metric::Itl => itl,
-        Metric::Tpot | Metric::Ntpot | Metric::OutputTokensPerSecond | Metric::TotalTokensPerSecond => tokens,
-        Metric::SendLag
-        | Metric::RequestsPerSecond
-        | Metric::GoodputRequestsPerSecond
-        | Metric::GoodputShare
-        | Metric::ErrorRatio => "",
+    match Figure::from_metric(metric).row().basis {
+        Basis::None => "",
+        Basis::Clock => clock,
+        Basis::Itl => itl,
+        Basis::Tokens => tokens,
     }
 }
 
@@ -86,19 +83,10 @@ impl Source for Analysis {
 }
 
 fn of(figures: &Figures, labels: &Labels, metric: Metric, stat: Option<Stat>) -> Option<Reading> {
-    let (value, count) = match metric {
-        Metric::Ttft => time(figures.ttft, stat),
-        Metric::Tpot => time(figures.tpot, stat),
-        Metric::Itl => time(figures.itl, stat),
-        Metric::Ntpot => time(figures.ntpot, stat),
-        Metric::E2e => time(figures.latency, stat),
-        Metric::SendLag => time(figures.send_lag, stat),
-        Metric::RequestsPerSecond
-        | Metric::OutputTokensPerSecond
-        | Metric::TotalTokensPerSecond
-        | Metric::GoodputRequestsPerSecond
-        | Metric::GoodputShare
-        | Metric::ErrorRatio => number(figures, metric),
+    let figure = Figure::from_metric(metric);
+    let (value, count) = match figure.row().unit.has_statistics() {
+        true => time(figures.times(figure), stat),
+        false => number(figures, figure),
     }?;
     let basis = basis(metric, &labels.clock, labels.itl, &labels.tokens).to_owned();
     Some(Reading { value, count, basis })
@@ -119,17 +107,12 @@ fn time(distribution: Option<Distribution<Duration>>, stat: Option<Stat>) -> Opt
 }
 
 /// A rate or a share. Of a load without a request there is none, and not a rate of 0.
-fn number(figures: &Figures, metric: Metric) -> Option<(FigureValue, u64)> {
-    let (rates, goodput) = (figures.throughput, figures.goodput);
-    let (number, count) = match metric {
-        _ if figures.requests == 0 => return None,
-        Metric::RequestsPerSecond => (rates?.requests, figures.succeeded),
-        Metric::OutputTokensPerSecond => (rates?.output_tokens, figures.succeeded),
-        Metric::TotalTokensPerSecond => (rates?.total_tokens?, figures.succeeded),
-        Metric::GoodputRequestsPerSecond => (goodput?.per_second?, figures.succeeded),
-        Metric::GoodputShare => (goodput?.share?, figures.requests),
-        Metric::ErrorRatio => (figures.failed_share()?, figures.decided()),
-        _ => return None,
+fn number(figures: &Figures, figure: Figure) -> Option<(FigureValue, u64)> {
+    let number = figures.number(figure).filter(|_| figures.requests > 0)?;
+    let count = match figure {
+        Figure::GoodputShare => figures.requests,
+        Figure::ErrorRatio => figures.decided(),
+        _ => figures.succeeded,
     };
     Some((FigureValue::Number(number), count))
 }

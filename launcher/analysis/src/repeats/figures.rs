@@ -2,35 +2,19 @@
 
 use std::time::Duration;
 
+use ::figures::{Figure, Value};
+use crds::benchmark_run::Stat;
 use statistics::{Estimate, student::NORMAL_95};
 
-use crate::{
-    distribution::Distribution,
-    figures::{Figures, Throughput},
-    stage::StageAnalysis,
-    uncertainty::{Latencies, Uncertainty},
-};
-
-/// What a figure is measured in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    Milliseconds,
-    Seconds,
-    PerSecond,
-    /// From 0 to 1.
-    Share,
-}
+use crate::{distribution::Distribution, stage::StageAnalysis};
 
 /// A figure of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepeatFigure {
-    /// The name that files use, after the keys of `report.json`.
-    pub name: &'static str,
-    /// The name that a person reads.
-    pub label: &'static str,
-    pub unit: Unit,
+    /// What it is in the catalogue.
+    pub value: Value,
     /// Whether a short table has it.
     pub is_headline: bool,
-    read: fn(&StageAnalysis) -> Option<Found>,
 }
 
 /// A figure as one run has it.
@@ -47,55 +31,44 @@ pub struct Found {
 
 impl RepeatFigure {
     /// The figure of a stage; `None` where it was not measured.
-    pub fn of(&self, stage: &StageAnalysis) -> Option<Found> {
-        (self.read)(stage)
+    pub fn read(&self, stage: &StageAnalysis) -> Option<Found> {
+        match self.value.stat {
+            Some(stat) => time(stage, self.value.figure, stat),
+            None => number(stage, self.value.figure),
+        }
     }
 }
 
 /// Every figure that repeats are compared by.
 pub const FIGURES: [RepeatFigure; 20] = [
-    rate("requestsPerSecond", "requests/s", |it| of_throughput(it, |it| Some(it.requests), |it| it.rates.requests)),
-    rate("outputTokensPerSecond", "output tokens/s", |it| {
-        of_throughput(it, |it| Some(it.output_tokens), |it| it.rates.output_tokens)
-    }),
-    other("totalTokensPerSecond", "total tokens/s", Unit::PerSecond, |it| {
-        of_throughput(it, |it| it.total_tokens, |_| None)
-    }),
-    other("goodRequestsPerSecond", "goodput, requests/s", Unit::PerSecond, |it| plain(it.figures.goodput?.per_second?)),
-    other("goodShare", "good share", Unit::Share, |it| plain(it.figures.goodput?.share?)),
-    time("ttftMs.mean", "TTFT mean", |it| mean(it, |it| it.ttft, |it| it.ttft)),
-    headline("ttftMs.p50", "TTFT p50", |it| percentile(it, |it| it.ttft, |it| it.ttft, P50)),
-    time("ttftMs.p90", "TTFT p90", |it| percentile(it, |it| it.ttft, |it| it.ttft, P90)),
-    headline("ttftMs.p99", "TTFT p99", |it| percentile(it, |it| it.ttft, |it| it.ttft, P99)),
-    time("tpotMs.mean", "TPOT mean", |it| mean(it, |it| it.tpot, |it| it.tpot)),
-    headline("tpotMs.p50", "TPOT p50", |it| percentile(it, |it| it.tpot, |it| it.tpot, P50)),
-    time("tpotMs.p90", "TPOT p90", |it| percentile(it, |it| it.tpot, |it| it.tpot, P90)),
-    time("tpotMs.p99", "TPOT p99", |it| percentile(it, |it| it.tpot, |it| it.tpot, P99)),
-    time("itlMs.mean", "ITL mean", |it| mean(it, |it| it.itl, |_| None)),
-    time("itlMs.p50", "ITL p50", |it| percentile(it, |it| it.itl, |_| None, P50)),
-    headline("itlMs.p99", "ITL p99", |it| percentile(it, |it| it.itl, |_| None, P99)),
-    time("latencyMs.mean", "latency mean", |it| mean(it, |it| it.latency, |it| it.latency)),
-    headline("latencyMs.p50", "latency p50", |it| percentile(it, |it| it.latency, |it| it.latency, P50)),
-    time("latencyMs.p90", "latency p90", |it| percentile(it, |it| it.latency, |it| it.latency, P90)),
-    headline("latencyMs.p99", "latency p99", |it| percentile(it, |it| it.latency, |it| it.latency, P99)),
+    headline(Value::plain(Figure::RequestsPerSecond)),
+    headline(Value::plain(Figure::OutputTokensPerSecond)),
+    other(Value::plain(Figure::TotalTokensPerSecond)),
+    other(Value::plain(Figure::GoodputRequestsPerSecond)),
+    other(Value::plain(Figure::GoodputShare)),
+    other(Value::stat(Figure::Ttft, Stat::Mean)),
+    headline(Value::stat(Figure::Ttft, Stat::P50)),
+    other(Value::stat(Figure::Ttft, Stat::P90)),
+    headline(Value::stat(Figure::Ttft, Stat::P99)),
+    other(Value::stat(Figure::Tpot, Stat::Mean)),
+    headline(Value::stat(Figure::Tpot, Stat::P50)),
+    other(Value::stat(Figure::Tpot, Stat::P90)),
+    other(Value::stat(Figure::Tpot, Stat::P99)),
+    other(Value::stat(Figure::Itl, Stat::Mean)),
+    other(Value::stat(Figure::Itl, Stat::P50)),
+    headline(Value::stat(Figure::Itl, Stat::P99)),
+    other(Value::stat(Figure::Latency, Stat::Mean)),
+    headline(Value::stat(Figure::Latency, Stat::P50)),
+    other(Value::stat(Figure::Latency, Stat::P90)),
+    headline(Value::stat(Figure::Latency, Stat::P99)),
 ];
 
-type Read = fn(&StageAnalysis) -> Option<Found>;
-
-const fn other(name: &'static str, label: &'static str, unit: Unit, read: Read) -> RepeatFigure {
-    RepeatFigure { name, label, unit, is_headline: false, read }
+const fn other(value: Value) -> RepeatFigure {
+    RepeatFigure { value, is_headline: false }
 }
 
-const fn time(name: &'static str, label: &'static str, read: Read) -> RepeatFigure {
-    other(name, label, Unit::Milliseconds, read)
-}
-
-const fn headline(name: &'static str, label: &'static str, read: Read) -> RepeatFigure {
-    RepeatFigure { name, label, unit: Unit::Milliseconds, is_headline: true, read }
-}
-
-const fn rate(name: &'static str, label: &'static str, read: Read) -> RepeatFigure {
-    RepeatFigure { name, label, unit: Unit::PerSecond, is_headline: true, read }
+const fn headline(value: Value) -> RepeatFigure {
+    RepeatFigure { value, is_headline: true }
 }
 
 /// A percentile: its permille, its value of a distribution, and its place among [`crate::uncertainty::PERCENTILES`].
@@ -105,46 +78,35 @@ const P50: Percentile = (500, |it| it.p50, 0);
 const P90: Percentile = (900, |it| it.p90, 1);
 const P99: Percentile = (990, |it| it.p99, 2);
 
-fn plain(value: f64) -> Option<Found> {
-    Some(Found { value, percentile: None, standard_error: None, independent_standard_error: None })
+fn plain(value: f64) -> Found {
+    Found { value, percentile: None, standard_error: None, independent_standard_error: None }
 }
 
-fn of_throughput(
-    stage: &StageAnalysis,
-    value: fn(Throughput) -> Option<f64>,
-    estimate: fn(&Uncertainty) -> Option<Estimate>,
-) -> Option<Found> {
-    let found = plain(value(stage.figures.throughput?)?)?;
-    let estimate = stage.uncertainty.as_ref().ok().and_then(estimate);
+fn number(stage: &StageAnalysis, figure: Figure) -> Option<Found> {
+    let found = plain(stage.figures.number(figure)?);
+    let estimate = stage.uncertainty.as_ref().ok().and_then(|it| it.rate(figure));
     Some(Found { standard_error: estimate.and_then(standard_error), ..found })
 }
 
-fn mean(
-    stage: &StageAnalysis,
-    of: fn(&Figures) -> Option<Distribution<Duration>>,
-    latencies: fn(&Uncertainty) -> Option<Latencies>,
-) -> Option<Found> {
-    let of = of(&stage.figures)?;
-    let estimate = stage.uncertainty.as_ref().ok().and_then(latencies).map(|it| it.mean);
-    Some(Found {
-        standard_error: estimate.and_then(standard_error),
-        independent_standard_error: Some(millis(of.stddev) / (of.count as f64).sqrt()),
-        ..plain(millis(of.mean))?
-    })
-}
-
-fn percentile(
-    stage: &StageAnalysis,
-    of: fn(&Figures) -> Option<Distribution<Duration>>,
-    latencies: fn(&Uncertainty) -> Option<Latencies>,
-    (permille, value, place): Percentile,
-) -> Option<Found> {
-    let of = of(&stage.figures)?;
-    let estimate = stage.uncertainty.as_ref().ok().and_then(latencies).map(|it| it.percentiles[place]);
+fn time(stage: &StageAnalysis, figure: Figure, stat: Stat) -> Option<Found> {
+    let of = stage.figures.times(figure)?;
+    let latencies = stage.uncertainty.as_ref().ok().and_then(|it| it.latencies(figure));
+    let (permille, value, place) = match stat {
+        Stat::P50 => P50,
+        Stat::P90 => P90,
+        Stat::P99 => P99,
+        Stat::Mean | Stat::P95 | Stat::P99P9 | Stat::Max => {
+            return Some(Found {
+                standard_error: latencies.map(|it| it.mean).and_then(standard_error),
+                independent_standard_error: Some(millis(of.stddev) / (of.count as f64).sqrt()),
+                ..plain(millis(of.mean))
+            });
+        }
+    };
     Some(Found {
         percentile: Some((permille, of.count)),
-        standard_error: estimate.and_then(standard_error),
-        ..plain(millis(value(&of)))?
+        standard_error: latencies.map(|it| it.percentiles[place]).and_then(standard_error),
+        ..plain(millis(value(&of)))
     })
 }
 

@@ -11,7 +11,7 @@ mod verdict;
 
 use statistics::student::t_95;
 
-pub use figures::{FIGURES, Found, RepeatFigure, Unit};
+pub use figures::{FIGURES, Found, RepeatFigure};
 pub use summary::{mean_of_stages, mean_of_summaries};
 pub use verdict::{counts, deciding, worst_objectives};
 

@@ -1,17 +1,18 @@
 //! Comparability labels of two stages.
 
 use ::document::{LabelsDocument, StageDocument};
-use crds::benchmark_run::Metric;
+use figures::Figure;
 
 use super::{Remark, Severity};
-use crate::figure::Figure;
+use crate::figure::{depends_on, source};
 
 /// Which figures a label concerns.
 enum Concerns {
     All,
     /// Those that mean something else, by the rule that objectives have.
     Dependent,
-    OfMetric(Metric),
+    /// A figure and those that are derived from it.
+    DerivedFrom(Figure),
 }
 
 struct Label {
@@ -28,7 +29,7 @@ const LABELS: [Label; 12] = [
         of: |it| &it.clock,
         severity: Severity::NotComparable,
         concerns: Concerns::Dependent,
-        meaning: "TTFT and E2E count from another moment; give both runs an open-loop load, or both a closed-loop one",
+        meaning: "TTFT and latency count from another moment; give both runs an open-loop load, or both a closed-loop one",
     },
     Label {
         name: "window",
@@ -76,14 +77,14 @@ const LABELS: [Label; 12] = [
         name: "tpot",
         of: |it| &it.tpot,
         severity: Severity::NotComparable,
-        concerns: Concerns::OfMetric(Metric::Tpot),
+        concerns: Concerns::DerivedFrom(Figure::Tpot),
         meaning: "TPOT has another formula; measure both with the same release",
     },
     Label {
         name: "ntpot",
         of: |it| &it.ntpot,
         severity: Severity::NotComparable,
-        concerns: Concerns::OfMetric(Metric::Ntpot),
+        concerns: Concerns::DerivedFrom(Figure::Ntpot),
         meaning: "NTPOT has another formula; measure both with the same release",
     },
     Label {
@@ -97,7 +98,7 @@ const LABELS: [Label; 12] = [
         name: "events",
         of: |it| &it.events,
         severity: Severity::Note,
-        concerns: Concerns::OfMetric(Metric::Itl),
+        concerns: Concerns::DerivedFrom(Figure::Itl),
         meaning: "an event holds several tokens in one run, whose ITL is a mean over them; compare TPOT",
     },
     Label {
@@ -119,8 +120,8 @@ pub(super) fn of_stages(base: &StageDocument, other: &StageDocument) -> Vec<Rema
         let remark = Remark::new(label.severity, label.name, one, two, label.meaning);
         Some(match label.concerns {
             Concerns::All => remark,
-            Concerns::Dependent => remark.of(|it| it.depends_on(label.name)),
-            Concerns::OfMetric(metric) => remark.of(|it: Figure| it.metric() == metric),
+            Concerns::Dependent => remark.of(|it| depends_on(it, label.name)),
+            Concerns::DerivedFrom(figure) => remark.of(|it| source(it) == figure),
         })
     };
     LABELS.iter().filter_map(differs).collect()

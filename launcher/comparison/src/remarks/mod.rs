@@ -6,9 +6,10 @@ mod runs;
 mod stages;
 
 use ::document::{ReportDocument, StageDocument};
+use figures::{Figure, Value};
 use serde::Serialize;
 
-use crate::figure::Figure;
+use crate::figure::compared;
 
 pub(crate) use runs::server;
 
@@ -74,12 +75,12 @@ impl Remark {
     }
 
     fn of(mut self, figures: impl Fn(Figure) -> bool) -> Remark {
-        self.figures = Figure::all().into_iter().filter(|it| figures(*it)).map(Figure::name).collect();
+        self.figures = compared().into_iter().filter(|it| figures(it.figure)).map(Value::name).collect();
         self
     }
 
     /// Whether it makes this figure of this stage of the base incomparable.
-    pub(crate) fn blocks(&self, figure: Figure, stage: &str) -> bool {
+    pub(crate) fn blocks(&self, figure: Value, stage: &str) -> bool {
         let concerns = |list: &[String], name: &str| list.is_empty() || list.iter().any(|it| it == name);
         self.severity == Severity::NotComparable
             && concerns(&self.stages, stage)

@@ -2,14 +2,13 @@
 
 use ::document::{LoadGenTestDocument, ReportDocument, WarmUpDocument};
 use crds::{
-    benchmark_run::Metric,
     figure::rate_text,
     wording::{cut, one_line},
 };
+use figures::Figure;
 use serde_json::Value;
 
 use super::{Remark, Severity, paths};
-use crate::figure::Figure;
 
 /// Parts of the workload that have remarks of their own.
 const SAID_ELSEWHERE: [&str; 3] = ["stages", "goodput", "model"];
@@ -68,7 +67,8 @@ fn currency(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
     let (one, two) = (of(base)?, of(other)?);
     let meaning = "prices in other currencies do not compare; give both runs a price in the same one";
     (one != two).then(|| {
-        Remark::new(Severity::NotComparable, "currency", cut(&one), cut(&two), meaning).of(|it| it == Figure::Cost)
+        Remark::new(Severity::NotComparable, "currency", cut(&one), cut(&two), meaning)
+            .of(|it| it == Figure::CostPerMillionOutputTokens)
     })
 }
 
@@ -78,7 +78,7 @@ fn goals(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
     let meaning = "goodput counts requests that met other goals; set the same goals in both profiles";
     (one != two).then(|| {
         Remark::new(Severity::NotComparable, "goals", cut(&one.to_string()), cut(&two.to_string()), meaning)
-            .of(|it| it == Figure::OfMetric(Metric::GoodputRequestsPerSecond, None))
+            .of(|it| it == Figure::GoodputRequestsPerSecond)
     })
 }
 

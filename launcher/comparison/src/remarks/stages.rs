@@ -95,7 +95,7 @@ fn lengths(base: &StageDocument, other: &StageDocument) -> Vec<Remark> {
             "OSL",
             mean(&one.osl_tokens),
             mean(&two.osl_tokens),
-            "answers have other lengths, which changes E2E and rates; request fixed lengths with ignoreEos",
+            "answers have other lengths, which changes latency and rates; request fixed lengths with ignoreEos",
         ),
     ];
     let differs = |(label, one, two, meaning): (&str, Option<f64>, Option<f64>, &str)| {

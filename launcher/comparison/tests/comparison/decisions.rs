@@ -39,7 +39,9 @@ fn two_settings_that_differ_are_found_each_time() {
     for seed in 100..110 {
         let slower = Server { token_ms: 22.0, ..Server::default() };
         let comparison = pair(&run(Server::default(), 2 * seed), &run(slower, 2 * seed + 1));
-        for name in ["tpot.mean", "tpot.p50", "tpot.p90", "e2e.mean", "e2e.p50", "interactivity.inverseOfTpotP90"] {
+        for name in
+            ["tpot.mean", "tpot.p50", "tpot.p90", "latency.mean", "latency.p50", "interactivity.inverseOfTpotP90"]
+        {
             let it = figure(&comparison, name);
             assert_eq!(it.verdict, Verdict::Worse, "seed {seed}: {it:?}");
         }
@@ -181,15 +183,15 @@ fn values_that_are_no_numbers_decide_nothing() {
         ("ttft.p50", "does not hold its value"),
         ("ttft.p90", "does not hold its value"),
         ("tpot.p50", "the report has no interval of it"),
-        ("e2e.mean", "B has no value"),
+        ("latency.mean", "B has no value"),
     ] {
         let it = figure(&comparison, name);
         assert!(it.verdict == Verdict::CannotBeDecided && it.why.contains(why), "{it:?}");
     }
-    assert_eq!(figure(&comparison, "e2e.p50").verdict, Verdict::NoDifferenceFound);
+    assert_eq!(figure(&comparison, "latency.p50").verdict, Verdict::NoDifferenceFound);
     other.stages[0].uncertainty.absent = Some("the launcher kept no record of each request".into());
     other.stages[0].uncertainty.latency_ms = None;
-    assert!(figure(&pair(&base, &other), "e2e.p50").why.contains("kept no record"));
+    assert!(figure(&pair(&base, &other), "latency.p50").why.contains("kept no record"));
 }
 
 #[test]

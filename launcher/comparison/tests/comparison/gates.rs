@@ -57,7 +57,7 @@ fn a_worsening_that_is_not_ruled_out_is_inconclusive_and_stated() {
     assert!(largest.percent > 1.0 && (named.contains("stages of about") || named.contains("--repeat")), "{named}");
     // A server that answers in a third of the time is faster, with few requests too.
     let fast = Server { prefill_ms: 20.0, token_ms: 7.0, ..Server::default() };
-    let faster = gate(&few(1), &run_of(fast, 40, 2), Some(1.0), &["e2e.mean"]);
+    let faster = gate(&few(1), &run_of(fast, 40, 2), Some(1.0), &["latency.mean"]);
     let certain = faster.largest_not_ruled_out.as_ref().is_some_and(|it| it.percent < -30.0);
     assert!(faster.outcome == GateOutcome::Passed && certain, "{faster:?}");
 }

@@ -45,7 +45,7 @@ fn each_label_is_said_with_both_values_and_concerns_its_figures() {
     let all: [(&str, Change, Severity, &str, &str); 12] = [
         ("clock", |it| it.stages[0].labels.clock = "sent".into(), Severity::NotComparable, "ttft.p50", "tpot.p50"),
         ("tokens", |it| it.stages[0].labels.tokens = "client".into(), Severity::NotComparable, "tpot.p50", "ttft.p50"),
-        ("itl", |it| it.stages[0].labels.itl = "event".into(), Severity::NotComparable, "itl.p50", "e2e.p50"),
+        ("itl", |it| it.stages[0].labels.itl = "event".into(), Severity::NotComparable, "itl.p50", "latency.p50"),
         ("window", |it| it.stages[0].labels.window = "cut".into(), Severity::NotComparable, "", ""),
         ("arrivals", |it| it.stages[0].labels.arrivals = "paced".into(), Severity::NotComparable, "", ""),
         ("prompts", |it| it.stages[0].labels.prompts = "repeated".into(), Severity::NotComparable, "", ""),

@@ -41,7 +41,7 @@ fn with(report: &ReportDocument, estimates: &[EstimateDocument]) -> ReportDocume
     }
     uncertainty.requests_per_second = next.next();
     uncertainty.output_tokens_per_second = next.next();
-    uncertainty.good_requests_per_second = next.next();
+    uncertainty.goodput_requests_per_second = next.next();
     report
 }
 

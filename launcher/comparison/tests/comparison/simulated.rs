@@ -91,7 +91,7 @@ fn equal_servers_are_never_told_apart_and_different_ones_each_time() {
             continue;
         }
         let different = pair(&base, &simulated(slower(seeds[2]), seeds[2]));
-        for name in ["tpot.mean", "tpot.p50", "ttft.mean", "e2e.mean", "e2e.p50"] {
+        for name in ["tpot.mean", "tpot.p50", "ttft.mean", "latency.mean", "latency.p50"] {
             let it = figure(&different, name);
             assert_eq!(it.verdict, Verdict::Worse, "pair {number}: {it:?}");
         }

@@ -4,7 +4,7 @@ use charts::{Axis, Figure, Mark, MarkAt, Point, Scale, Series, Shape, Tone};
 use comparison::{FigureDocument, PairDocument, StagePairDocument, Verdict, Way};
 
 /// What is shown over the stages of a sweep: one figure of each kind.
-const OVER_STAGES: [&str; 4] = ["ttft.p90", "tpot.p90", "e2e.p90", "outputTokensPerSecond"];
+const OVER_STAGES: [&str; 4] = ["ttft.p90", "tpot.p90", "latency.p90", "outputTokensPerSecond"];
 
 /// The verdicts that a difference with an interval has, with names and colours.
 const VERDICTS: [(Verdict, Tone); 3] =

@@ -1,4 +1,4 @@
-//! Distribution functions of TTFT, ITL and E2E latency with confidence bands.
+//! Distribution functions of TTFT, ITL and latency with confidence bands.
 
 use charts::{Figure, Interval, Place, Series, Shape, Tone};
 use crds::wording::percent;
@@ -29,7 +29,7 @@ struct Latency {
 const LATENCIES: [Latency; 3] = [
     Latency { id: "cdf-ttft", name: "TTFT", of: |it| it.ttft_ms.as_ref() },
     Latency { id: "cdf-itl", name: "ITL", of: |it| it.itl_ms.as_ref() },
-    Latency { id: "cdf-e2e", name: "E2E latency", of: |it| it.latency_ms.as_ref() },
+    Latency { id: "cdf-latency", name: "Latency", of: |it| it.latency_ms.as_ref() },
 ];
 
 /// A load and its distributions.

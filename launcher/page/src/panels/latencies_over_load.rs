@@ -37,9 +37,9 @@ const LATENCIES: [Latency; 3] = [
         intervals: |it| it.tpot_ms.as_ref(),
     },
     Latency {
-        id: "load-e2e",
-        name: "E2E latency",
-        metric: Metric::E2e,
+        id: "load-latency",
+        name: "Latency",
+        metric: Metric::Latency,
         values: |it| it.latency_ms.as_ref(),
         intervals: |it| it.latency_ms.as_ref(),
     },
@@ -76,7 +76,7 @@ fn throughput(load: &LoadLevels<'_>, knee: &Knee) -> Figure {
         load.levels.iter().filter_map(point).collect()
     };
     let done = points(|it| Some(it.throughput.as_ref()?.requests_per_second));
-    let good = points(|it| it.goodput.as_ref()?.good_requests_per_second);
+    let good = points(|it| it.goodput.as_ref()?.goodput_requests_per_second);
     let caption = format!("Requests that succeeded per second, by stage. {}", knee.words);
     let mut figure = figure(
         "load-throughput",
@@ -199,7 +199,7 @@ impl Knee {
         if powers.len() < Self::FEWEST_LOADS {
             return Knee::none("A knee is looked for in three loads or more.");
         }
-        let rule = "the largest requests per second / mean E2E latency (power, Kleinrock 1979)";
+        let rule = "the largest requests per second / mean latency (power, Kleinrock 1979)";
         if largest == 0 {
             return Knee::none(format!(
                 "No knee is marked: the lowest load has {rule}, so that it lies there or below."

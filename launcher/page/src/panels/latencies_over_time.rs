@@ -1,4 +1,4 @@
-//! TTFT and E2E latency over time, with the warm-up and the steady window.
+//! TTFT and latency over time, with the warm-up and the steady window.
 
 use charts::Figure;
 use document::{ReportDocument, TimesDocument};
@@ -25,8 +25,8 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         figure
     };
     let ttft = series.ttft_ms.as_ref().map(|it| one("time-ttft", "TTFT", "the first token", it));
-    let e2e = series.latency_ms.as_ref().map(|it| one("time-e2e", "E2E latency", "the last token", it));
-    let figures: Vec<Figure> = ttft.into_iter().chain(e2e).collect();
+    let latency = series.latency_ms.as_ref().map(|it| one("time-latency", "Latency", "the last token", it));
+    let figures: Vec<Figure> = ttft.into_iter().chain(latency).collect();
     if figures.is_empty() {
         return Err("No request succeeded, so that there is no latency.".to_owned());
     }

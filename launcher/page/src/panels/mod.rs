@@ -66,13 +66,13 @@ const KINDS: [Kind; 15] = [
     },
     Kind {
         id: "distributions",
-        title: "Distributions of TTFT, ITL and E2E latency",
+        title: "Distributions of TTFT, ITL and latency",
         question: "Which share of the requests was at least this fast?",
         content: distributions::content,
     },
     Kind {
         id: "latency-over-time",
-        title: "TTFT and E2E latency over time",
+        title: "TTFT and latency over time",
         question: "Was the server in a steady state while it was measured?",
         content: latencies_over_time::content,
     },

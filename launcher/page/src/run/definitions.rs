@@ -21,7 +21,7 @@ pub(super) fn definitions() -> Vec<Definition> {
         ),
         definition("TPOT", "(last token - first token) / (OSL - 1), one per request", "Latencies"),
         definition("ITL", "time between two tokens, all gaps of all requests", "Latencies"),
-        definition("E2E latency", "time to the last token, by the same clock as TTFT", "Latencies"),
+        definition("Latency", "time to the last token, by the same clock as TTFT", "Latencies"),
         definition("NTPOT", "(last token - sent) / OSL", "Latencies"),
         definition("ISL, OSL", "length of the prompt and of the answer in tokens", "Lengths"),
         definition("Errors", "failed / (succeeded + failed)", "Counts"),
@@ -39,7 +39,7 @@ pub(super) fn definitions() -> Vec<Definition> {
             "sent - scheduled, less a wait for a place of maxConcurrency: the client's own delay",
             "Latencies",
         ),
-        definition("Knee", "the load with the largest requests per second / mean E2E latency", "report-page.md"),
+        definition("Knee", "the load with the largest requests per second / mean latency", "report-page.md"),
         definition("KV cache, prefix hits, preemptions", "as the server's own metrics say", "Server metrics"),
         definition(
             "Cost",

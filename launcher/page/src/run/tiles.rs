@@ -42,7 +42,7 @@ fn of_one(stage: &StageDocument) -> Vec<Tile> {
     let throughput = figures.throughput.as_ref();
     let why = sure.absent.as_deref();
     vec![
-        goodput(figures, sure.good_requests_per_second.as_ref()),
+        goodput(figures, sure.goodput_requests_per_second.as_ref()),
         requests(
             stage,
             rate("Requests/s", throughput.map(|it| it.requests_per_second), sure.requests_per_second.as_ref(), why),
@@ -57,7 +57,7 @@ fn of_one(stage: &StageDocument) -> Vec<Tile> {
         latency("TTFT", figures.ttft_ms.as_ref(), sure.ttft_ms.as_ref(), why),
         latency("TPOT", figures.tpot_ms.as_ref(), sure.tpot_ms.as_ref(), why),
         latency("ITL", figures.itl_ms.as_ref(), None, Some("pooled over the gaps of all requests")),
-        latency("E2E latency", figures.latency_ms.as_ref(), sure.latency_ms.as_ref(), why),
+        latency("Latency", figures.latency_ms.as_ref(), sure.latency_ms.as_ref(), why),
     ]
 }
 
@@ -97,7 +97,7 @@ fn of_several(document: &ReportDocument, all: &[StageDocument]) -> Vec<Tile> {
         let rows = [row("p50", 2, |it| it.p50), row("p99", 100, |it| it.p99)].into_iter().flatten().collect();
         Tile { name, value: String::new(), detail, rows, tone: "" }
     };
-    let mut good = most("Goodput/s", |it| it.goodput.as_ref()?.good_requests_per_second);
+    let mut good = most("Goodput/s", |it| it.goodput.as_ref()?.goodput_requests_per_second);
     if good.value == NOTHING {
         good.detail = NO_GOALS.to_owned();
     }
@@ -109,7 +109,7 @@ fn of_several(document: &ReportDocument, all: &[StageDocument]) -> Vec<Tile> {
         span("TTFT", |it| it.ttft_ms.as_ref()),
         span("TPOT", |it| it.tpot_ms.as_ref()),
         span("ITL", |it| it.itl_ms.as_ref()),
-        span("E2E latency", |it| it.latency_ms.as_ref()),
+        span("Latency", |it| it.latency_ms.as_ref()),
     ]
 }
 
@@ -126,11 +126,11 @@ fn goodput(figures: &FiguresDocument, estimate: Option<&EstimateDocument>) -> Ti
             tone: "",
         };
     };
-    let share = text::optional(goodput.good_share, percent);
+    let share = text::optional(goodput.goodput_share, percent);
     let interval = interval(estimate, text::numbers).map(|it| format!("{it}; ")).unwrap_or_default();
     Tile {
         name: "Goodput/s",
-        value: text::optional(goodput.good_requests_per_second, text::number),
+        value: text::optional(goodput.goodput_requests_per_second, text::number),
         detail: format!("{interval}{share} of the requests met every goal"),
         rows: Vec::new(),
         tone: "",

@@ -132,7 +132,7 @@ impl RepeatedStageDocument {
 impl RepeatedFigureDocument {
     fn new(it: &FigureRow) -> RepeatedFigureDocument {
         RepeatedFigureDocument {
-            name: it.name.to_owned(),
+            name: it.name.clone(),
             values: it.values.clone(),
             mean: it.mean,
             min: it.min,

@@ -4,14 +4,25 @@ use std::time::Duration;
 
 use analysis::{
     StageAnalysis,
-    repeats::{FIGURES, Found, RepeatFigure, Spread, Unit, mean, pooled_standard_error},
+    repeats::{FIGURES, Found, RepeatFigure, Spread, mean, pooled_standard_error},
 };
+use figures::Unit;
 
 use super::{Repeat, Series, StartTimes};
 use crate::text::{self, number, time};
 
 /// Of one request of one token: the figures that say something.
 const OF_ONE_REQUEST: [&str; 2] = ["ttftMs.mean", "latencyMs.mean"];
+
+/// How values are shown.
+#[derive(Clone, Copy, Debug)]
+enum Shown {
+    Milliseconds,
+    Seconds,
+    Number,
+    /// From 0 to 1.
+    Share,
+}
 
 /// A stage that every run has.
 pub(super) struct StageRows {
@@ -22,10 +33,10 @@ pub(super) struct StageRows {
 /// A figure that every run has.
 pub(super) struct FigureRow {
     /// The name that files use.
-    pub name: &'static str,
+    pub name: String,
     /// The name that a person reads.
-    label: &'static str,
-    unit: Unit,
+    label: String,
+    unit: Shown,
     /// Whether the table of a terminal has it.
     pub is_headline: bool,
     /// One of each run.
@@ -55,9 +66,9 @@ pub(super) fn starts(series: &Series<'_>) -> Vec<FigureRow> {
     }
     let runs = series.counted();
     let found = |value| Found { value, percentile: None, standard_error: None, independent_standard_error: None };
-    let row = |name, label, of: fn(&StartTimes) -> Option<f64>| {
+    let row = |name: &str, label: &str, of: fn(&StartTimes) -> Option<f64>| {
         let values: Vec<Found> = runs.iter().map(|it| of(&it.start).map(found)).collect::<Option<_>>()?;
-        FigureRow::new((name, label, Unit::Seconds, true), &values)
+        FigureRow::new((name.to_owned(), label.to_owned(), Shown::Seconds, true), &values)
     };
     let launch = row("observedReadySeconds", "launch to ready", |it| it.launch_to_ready);
     let start = row("readySeconds", "start to ready", |it| it.start_to_ready);
@@ -70,7 +81,7 @@ pub(super) fn shown(series: &Series<'_>) -> Vec<StageRows> {
     let mut stages = stages(series);
     if series.measures_start {
         for stage in &mut stages {
-            stage.rows.retain(|it| OF_ONE_REQUEST.contains(&it.name));
+            stage.rows.retain(|it| OF_ONE_REQUEST.contains(&it.name.as_str()));
             stage.rows.iter_mut().for_each(|it| it.is_headline = true);
         }
         if let Some(first) = stages.first_mut() {
@@ -87,8 +98,13 @@ pub(super) fn stages(series: &Series<'_>) -> Vec<StageRows> {
     let of_stage = |name: &String| {
         let found: Vec<&StageAnalysis> = runs.iter().map(|it| stage(it, name)).collect::<Option<_>>()?;
         let row = |figure: &'static RepeatFigure| {
-            let of_runs: Vec<Found> = found.iter().map(|stage| figure.of(stage)).collect::<Option<_>>()?;
-            FigureRow::new((figure.name, figure.label, figure.unit, figure.is_headline), &of_runs)
+            let of_runs: Vec<Found> = found.iter().map(|stage| figure.read(stage)).collect::<Option<_>>()?;
+            let unit = match figure.value.figure.row().unit {
+                Unit::Milliseconds => Shown::Milliseconds,
+                Unit::Share => Shown::Share,
+                _ => Shown::Number,
+            };
+            FigureRow::new((figure.value.key(), figure.value.label(), unit, figure.is_headline), &of_runs)
         };
         Some(StageRows { name: name.clone(), rows: FIGURES.iter().filter_map(row).collect() })
     };
@@ -100,10 +116,7 @@ fn stage<'a>(run: &'a Repeat, name: &str) -> Option<&'a StageAnalysis> {
 }
 
 impl FigureRow {
-    fn new(
-        (name, label, unit, is_headline): (&'static str, &'static str, Unit, bool),
-        runs: &[Found],
-    ) -> Option<FigureRow> {
+    fn new((name, label, unit, is_headline): (String, String, Shown, bool), runs: &[Found]) -> Option<FigureRow> {
         let values: Vec<f64> = runs.iter().map(|it| it.value).collect();
         let pooled = |error: fn(&Found) -> Option<f64>| {
             let errors: Vec<f64> = runs.iter().map(error).collect::<Option<_>>()?;
@@ -128,7 +141,7 @@ impl FigureRow {
 
     /// Its name, with a mark where a run has too few values for it.
     pub(super) fn label(&self) -> String {
-        let label = self.label.to_owned();
+        let label = self.label.clone();
         match self.percentile {
             Some((permille, count)) => text::percentile(label, permille, count),
             None => label,
@@ -139,10 +152,10 @@ impl FigureRow {
     /// share above 1.
     pub(super) fn text(&self, value: f64) -> String {
         match self.unit {
-            Unit::Milliseconds => seconds(value / 1e3),
-            Unit::Seconds => seconds(value),
-            Unit::PerSecond => number(value),
-            Unit::Share => number(value.min(1.0)),
+            Shown::Milliseconds => seconds(value / 1e3),
+            Shown::Seconds => seconds(value),
+            Shown::Number => number(value),
+            Shown::Share => number(value.min(1.0)),
         }
     }
 

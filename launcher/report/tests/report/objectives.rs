@@ -25,7 +25,7 @@ fn judged_beside(enforcement: &str, baseline: Option<&dyn Source>) -> (Fixture, 
         "enforcement": enforcement,
         "objectives": [
             {"name": "met", "metric": "ttft", "stat": "p50", "stage": "*", "bound": {"max": "500ms"}},
-            {"name": "missed", "metric": "e2e", "stat": "p99", "stage": "r10", "bound": {"max": "50ms"}},
+            {"name": "missed", "metric": "latency", "stat": "p99", "stage": "r10", "bound": {"max": "50ms"}},
             {"name": "undecided", "metric": "ttft", "stat": "max", "stage": "r99", "bound": {"max": "1s"}},
         ],
         "baseline": baseline.map(|_| json!({"maxRegressionPercent": 10})),
@@ -160,7 +160,7 @@ fn report_md_and_the_terminal_show_each_objective_beside_its_limit() {
     let page = markdown::render(&fixture.report(&analysed).document().unwrap());
     for line in [
         "# chat: SLOViolated",
-        "- **SLOViolated**: missed: p99 of e2e in stage r10 is ",
+        "- **SLOViolated**: missed: p99 of latency in stage r10 is ",
         "1 of 3 objectives met, 1 missed, 1 inconclusive.",
         "| met | True | p50 of ttft in every stage | ",
         "| undecided | Inconclusive | max of ttft in stage r99 | - | max 1s | the load has no stage r99 |",
@@ -169,7 +169,7 @@ fn report_md_and_the_terminal_show_each_objective_beside_its_limit() {
     }
     let table = terminal::table(&fixture.report(&analysed).document().unwrap());
     assert!(table.starts_with("SLOViolated: "), "{table}");
-    let row = table.lines().find(|it| it.trim_start().starts_with("missed: p99 of e2e in stage r10"));
+    let row = table.lines().find(|it| it.trim_start().starts_with("missed: p99 of latency in stage r10"));
     let row = row.unwrap_or_else(|| panic!("no row of the objective in\n{table}")).trim_end();
     assert!(row.ends_with("False") && row.contains("max 50ms") && row.len() <= 80, "{row:?}");
     let (fixture, analysed) = judged("Report");
@@ -215,7 +215,7 @@ fn junit_xml_has_a_case_for_the_validity_and_one_for_each_objective() {
         [
             "testcase the measurement is valid",
             "testcase met: p50 of ttft in every stage, max 500ms",
-            "testcase missed: p99 of e2e in stage r10, max 50ms",
+            "testcase missed: p99 of latency in stage r10, max 50ms",
             "failure missed",
             "testcase undecided: max of ttft in stage r99, max 1s",
             "error inconclusive",

@@ -36,7 +36,7 @@ fn each_stage_is_a_row_with_the_figures_of_report_json() {
             ("requests", &stage["figures"]["requests"]),
             ("durationMs", &stage["figures"]["durationMs"]),
             ("outputTokensPerSecond", &stage["figures"]["throughput"]["outputTokensPerSecond"]),
-            ("goodShare", &stage["figures"]["goodput"]["goodShare"]),
+            ("goodputShare", &stage["figures"]["goodput"]["goodputShare"]),
             ("ttftMs.p99", &stage["figures"]["ttftMs"]["p99"]),
             ("latencyMs.max", &stage["figures"]["latencyMs"]["max"]),
             ("runningRequests.max", &json["serverMetrics"]["stages"][index]["figures"]["runningRequests"]["max"]),

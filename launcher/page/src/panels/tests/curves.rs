@@ -123,7 +123,7 @@ fn an_objective_on_a_quantile_is_a_line_of_its_figure() {
     let found = figure(&document, "load", "load-ttft");
     let marks: Vec<_> = found.marks.iter().filter(|it| matches!(it.at, MarkAt::Y(_))).collect();
     assert_eq!((marks.len(), marks[0].at, marks[0].label.as_str()), (1, MarkAt::Y(500.0), "fast: p99 at most 500 ms"));
-    assert!(figure(&document, "load", "load-e2e").marks.is_empty());
+    assert!(figure(&document, "load", "load-latency").marks.is_empty());
 }
 
 #[test]

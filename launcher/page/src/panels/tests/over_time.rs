@@ -67,7 +67,7 @@ fn figures_over_time_have_one_axis_of_time() {
 fn a_window_that_drifts_is_not_called_steady() {
     let mut document = full();
     document["stages"][0]["uncertainty"]["steadyState"]["verdict"] = "driftingUp".into();
-    let found = figure(&read(&document), "latency-over-time", "time-e2e");
+    let found = figure(&read(&document), "latency-over-time", "time-latency");
     assert_eq!((found.shades[1].label.as_str(), found.shades[1].tone), ("drifting up", Tone::Bad));
     assert!(found.caption.contains("it is not steady"), "{}", found.caption);
 }

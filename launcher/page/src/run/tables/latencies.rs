@@ -12,15 +12,15 @@ type Pick = fn(&FiguresDocument) -> &Option<Statistics>;
 /// The headline figures first: a run of many stages has more rows than a table shows.
 const LATENCIES: [(&str, Pick); 10] = [
     ("TTFT", |it| &it.ttft_ms),
-    ("E2E latency", |it| &it.latency_ms),
+    ("Latency", |it| &it.latency_ms),
     ("TPOT", |it| &it.tpot_ms),
     ("ITL", |it| &it.itl_ms),
     ("NTPOT", |it| &it.ntpot_ms),
     ("NTPOT as in llm-d", |it| &it.ntpot_of_llmd_ms),
     ("Send lag", |it| &it.send_lag_ms),
     ("TTFT from sent", |it| &it.ttft_sent_ms),
-    ("E2E latency from sent", |it| &it.latency_sent_ms),
-    ("Wait for a place of maxConcurrency", |it| &it.queue_ms),
+    ("Latency from sent", |it| &it.latency_sent_ms),
+    ("Wait for a permit", |it| &it.permit_wait_ms),
 ];
 
 pub(super) fn table(document: &ReportDocument) -> Table {
@@ -93,7 +93,7 @@ fn sure_rows(stage: &StageDocument) -> Vec<Vec<String>> {
     let latencies = [
         ("TTFT", &it.ttft_ms, window.and_then(|it| it.ttft_ms.as_ref())),
         ("TPOT", &it.tpot_ms, window.and_then(|it| it.tpot_ms.as_ref())),
-        ("E2E latency", &it.latency_ms, window.and_then(|it| it.latency_ms.as_ref())),
+        ("Latency", &it.latency_ms, window.and_then(|it| it.latency_ms.as_ref())),
     ];
     for (name, whole, window) in latencies {
         let Some(whole) = whole else { continue };

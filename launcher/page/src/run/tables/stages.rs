@@ -21,7 +21,7 @@ pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
         .texts(["Stage", "Load"])
         .numbers(["Requests", "Errors", "Requests/s", "Output tokens/s"])
         .numbers(has_goals.then_some("Goodput/s"))
-        .numbers(["TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99", "E2E p50", "E2E p99"])
+        .numbers(["TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99", "Latency p50", "Latency p99"])
         .texts(["Steady state"]);
     table.rows(document.stages.iter().map(|it| row(it, has_goals))).filled()
 }
@@ -48,7 +48,7 @@ fn row(stage: &StageDocument, has_goals: bool) -> Vec<String> {
         text::optional(throughput.map(|it| it.output_tokens_per_second), text::number),
     ];
     if has_goals {
-        row.push(text::optional(it.goodput.as_ref().and_then(|it| it.good_requests_per_second), text::number));
+        row.push(text::optional(it.goodput.as_ref().and_then(|it| it.goodput_requests_per_second), text::number));
     }
     for (values, sure) in
         [(&it.ttft_ms, &sure.ttft_ms), (&it.tpot_ms, &sure.tpot_ms), (&it.latency_ms, &sure.latency_ms)]

@@ -102,7 +102,7 @@ fn the_latencies_of_stages_stand_below_each_other() {
     let text = text(&sweep(&[level(5.0), level(20.0)]));
     let (_, latencies) = text.split_once("\nLatencies\n").unwrap();
     let row = |name: &str, stage: &str| latencies.find(&format!("{name}\n{stage}\n")).unwrap();
-    let places = [row("TTFT", "s0"), row("TTFT", "s1"), row("E2E latency", "s0"), row("E2E latency", "s1")];
+    let places = [row("TTFT", "s0"), row("TTFT", "s1"), row("Latency", "s0"), row("Latency", "s1")];
     assert!(places.is_sorted(), "{places:?}");
     assert!(latencies.contains("TTFT from sent\n"));
 }

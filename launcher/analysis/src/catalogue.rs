@@ -1,0 +1,66 @@
+//! The figures of the catalogue, where an analysis has them.
+
+use std::time::Duration;
+
+use ::figures::Figure;
+use statistics::Estimate;
+
+use crate::{Distribution, Figures, Uncertainty, uncertainty::Latencies};
+
+impl Figures {
+    /// The distribution of times of a figure; `None` for another figure, and where it was not measured.
+    pub fn times(&self, figure: Figure) -> Option<Distribution<Duration>> {
+        match figure {
+            Figure::Ttft => self.ttft,
+            Figure::TtftSent => self.ttft_sent,
+            Figure::Tpot => self.tpot,
+            Figure::Itl => self.itl,
+            Figure::EventGap => self.event_gap,
+            Figure::Ntpot => self.ntpot,
+            Figure::NtpotOfLlmd => self.ntpot_of_llmd,
+            Figure::Latency => self.latency,
+            Figure::LatencySent => self.latency_sent,
+            Figure::SendLag => self.send_lag,
+            Figure::PermitWait => self.permit_wait,
+            _ => None,
+        }
+    }
+
+    /// The value of a figure with one value; `None` for another figure, and where it was not measured.
+    pub fn number(&self, figure: Figure) -> Option<f64> {
+        let (rates, goodput) = (self.throughput, self.goodput);
+        match figure {
+            Figure::GoodputRequestsPerSecond => goodput?.per_second,
+            Figure::RequestsPerSecond => Some(rates?.requests),
+            Figure::InputTokensPerSecond => rates?.input_tokens,
+            Figure::OutputTokensPerSecond => Some(rates?.output_tokens),
+            Figure::TotalTokensPerSecond => rates?.total_tokens,
+            Figure::GoodputShare => goodput?.share,
+            Figure::ErrorRatio => self.failed_share(),
+            Figure::CachedShare => self.cached.map(|it| it.share),
+            _ => None,
+        }
+    }
+}
+
+impl Uncertainty {
+    /// The estimates of times; `None` for a figure without intervals.
+    pub fn latencies(&self, figure: Figure) -> Option<Latencies> {
+        match figure {
+            Figure::Ttft => self.ttft,
+            Figure::Tpot => self.tpot,
+            Figure::Ntpot => self.ntpot,
+            Figure::Latency => self.latency,
+            _ => None,
+        }
+    }
+
+    /// The estimate of a rate; `None` for another figure.
+    pub fn rate(&self, figure: Figure) -> Option<Estimate> {
+        match figure {
+            Figure::RequestsPerSecond => self.rates.requests,
+            Figure::OutputTokensPerSecond => self.rates.output_tokens,
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The figures of the catalogue, where a document has them.
+
+use ::figures::Figure;
+use crds::benchmark_run::Stat;
+
+use crate::{EstimateDocument, FiguresDocument, LatenciesDocument, Statistics, UncertaintyDocument};
+
+impl FiguresDocument {
+    /// The distribution of a figure with many values; `None` for another one, and where it was not measured.
+    pub fn statistics(&self, figure: Figure) -> Option<&Statistics> {
+        match figure {
+            Figure::Ttft => self.ttft_ms.as_ref(),
+            Figure::TtftSent => self.ttft_sent_ms.as_ref(),
+            Figure::Tpot => self.tpot_ms.as_ref(),
+            Figure::Itl => self.itl_ms.as_ref(),
+            Figure::EventGap => self.event_gap_ms.as_ref(),
+            Figure::Ntpot => self.ntpot_ms.as_ref(),
+            Figure::NtpotOfLlmd => self.ntpot_of_llmd_ms.as_ref(),
+            Figure::Latency => self.latency_ms.as_ref(),
+            Figure::LatencySent => self.latency_sent_ms.as_ref(),
+            Figure::SendLag => self.send_lag_ms.as_ref(),
+            Figure::PermitWait => self.permit_wait_ms.as_ref(),
+            Figure::Isl => self.isl_tokens.as_ref(),
+            Figure::Osl => self.osl_tokens.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The value of a figure with one value; `None` for another one, and where it was not measured. The cost stands with the hardware.
+    pub fn number(&self, figure: Figure) -> Option<f64> {
+        let (throughput, goodput) = (self.throughput.as_ref(), self.goodput.as_ref());
+        match figure {
+            Figure::GoodputRequestsPerSecond => goodput?.goodput_requests_per_second,
+            Figure::RequestsPerSecond => Some(throughput?.requests_per_second),
+            Figure::InputTokensPerSecond => throughput?.input_tokens_per_second,
+            Figure::OutputTokensPerSecond => Some(throughput?.output_tokens_per_second),
+            Figure::TotalTokensPerSecond => throughput?.total_tokens_per_second,
+            Figure::GoodputShare => goodput?.goodput_share,
+            Figure::ErrorRatio => self.failed_share(),
+            Figure::CachedShare => self.cached_share,
+            Figure::InverseOfTpotP90 => self.interactivity?.inverse_of_tpot_p90,
+            Figure::MedianOfInverseTpot => self.interactivity?.median_of_inverse_tpot,
+            Figure::InverseOfNtpotP90 => self.interactivity?.inverse_of_ntpot_p90,
+            _ => None,
+        }
+    }
+}
+
+impl UncertaintyDocument {
+    /// The estimates of a figure with many values; `None` for a figure without intervals.
+    pub fn latencies(&self, figure: Figure) -> Option<&LatenciesDocument> {
+        match figure {
+            Figure::Ttft => self.ttft_ms.as_ref(),
+            Figure::Tpot => self.tpot_ms.as_ref(),
+            Figure::Ntpot => self.ntpot_ms.as_ref(),
+            Figure::Latency => self.latency_ms.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The estimate of a figure with one value; `None` for a figure without an interval.
+    pub fn estimate(&self, figure: Figure) -> Option<&EstimateDocument> {
+        match figure {
+            Figure::GoodputRequestsPerSecond => self.goodput_requests_per_second.as_ref(),
+            Figure::RequestsPerSecond => self.requests_per_second.as_ref(),
+            Figure::OutputTokensPerSecond => self.output_tokens_per_second.as_ref(),
+            Figure::ErrorRatio => self.error_ratio.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+impl LatenciesDocument {
+    /// The estimate of a statistic; `None` for one without an interval.
+    pub fn get(&self, stat: Stat) -> Option<&EstimateDocument> {
+        match stat {
+            Stat::Mean => self.mean.as_ref(),
+            Stat::P50 => self.p50.as_ref(),
+            Stat::P90 => self.p90.as_ref(),
+            Stat::P99 => self.p99.as_ref(),
+            Stat::P95 | Stat::P99P9 | Stat::Max => None,
+        }
+    }
+}
