@@ -84,7 +84,7 @@ statistics-coverage: prepare ## Count how often intervals hold the truth, and ho
 	@cargo run --quiet --locked --release -p statistics --example coverage
 
 accuracy-vectors: prepare ## Compare scores with those of MLPerf's scripts, in the folder ACCURACY_VECTORS; fetches Punkt's tables where Python can have them
-	@launcher/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
+	@launcher/mlperf/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
 	cargo test --locked -p accuracy --test tests accuracy_vectors
 
 dataset-fixtures: prepare ## Read data sets of every format, in the folder DATASET_FIXTURES, and compare them with what they hold
@@ -102,7 +102,7 @@ real-vllm: prepare ## Run a real vLLM on this machine with its API and without, 
 	@BENCHWRIGHT="$(debug)/benchwright" launcher/tests/real-vllm/run
 
 accuracy-speed: prepare ## Measure how long 13,368 summaries take to score on two threads
-	@launcher/accuracy/punkt-data >/dev/null || true
+	@launcher/mlperf/accuracy/punkt-data >/dev/null || true
 	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cargo run --quiet --locked --release -p accuracy --example scoring_speed
 
 fuzz: prepare ## Draw a million random BenchmarkRuns, and read each; prints what came of them
@@ -164,7 +164,7 @@ browser: ## Install the browser of the tests of pages, where none is there and t
 	fi
 
 unit: prepare lints browser python ## All tests that need no cluster
-	@launcher/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
+	@launcher/mlperf/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
 	$(linted) $(threads) cargo test --locked --workspace --no-fail-fast
 	@echo "NOT RUN: 100,000 random orders of events; \`make reliability\` plays them"
 

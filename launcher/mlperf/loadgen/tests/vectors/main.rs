@@ -33,7 +33,7 @@ fn folder() -> Folder {
         None => Folder { path: package.join("tests/fixtures/loadgen-vectors"), own: true },
         // A test runs in the folder of its package, and who calls it is at the root of the project.
         Some(given) if given.exists() => Folder { path: given, own: false },
-        Some(given) => Folder { path: package.join("../..").join(given), own: false },
+        Some(given) => Folder { path: package.join("../../..").join(given), own: false },
     }
 }
 

@@ -1,4 +1,4 @@
-//! The frames between the endpoint and the runner, `launcher/bridge/benchwright_engine.py`. Pure.
+//! The frames between the endpoint and the runner, `launcher/mlperf/bridge/benchwright_engine.py`. Pure.
 //! All numbers are little-endian.
 
 use ::frames::{Frame, TooLong};

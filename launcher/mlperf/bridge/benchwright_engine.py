@@ -1,7 +1,7 @@
 """Runs vLLM's LLM class for `benchwright offline-engine`: docs/managed-servers.md says when, and why.
 
 It takes the arguments of `vllm serve`, loads the model once, reads requests from stdin, and writes what the engine makes of
-them to stdout, each piece with the time at which its step ended. The frames are those of launcher/offline-engine/src/frames.rs:
+them to stdout, each piece with the time at which its step ended. The frames are those of launcher/mlperf/offline-engine/src/frames.rs:
 length (u32), kind (u8), content; all little-endian. What vLLM itself prints goes to stderr.
 
 Pure Python 3.9; needs vllm, and nothing else.

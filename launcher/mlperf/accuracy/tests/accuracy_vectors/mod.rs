@@ -40,7 +40,7 @@ fn folder() -> Folder {
 
 /// A test runs in the folder of its package, and who calls it is at the root of the project.
 fn from_root(path: PathBuf) -> PathBuf {
-    if path.exists() { path } else { Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path) }
+    if path.exists() { path } else { Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(path) }
 }
 
 /// Past the test harness, which keeps what a passing test prints.
