@@ -22,7 +22,7 @@ const ARROWS: [(&str, &[&str]); 34] = [
     ("archive", &["crds"]),
     ("chat-template", &[]),
     ("clock", &[]),
-    ("loadgen", &["crds", "workload-profiles"]),
+    ("loadgen", &["crds", "measurement", "workload-profiles"]),
     ("tokenizer", &[]),
     ("python-data", &[]),
     ("files", &["crds"]),
@@ -31,7 +31,7 @@ const ARROWS: [(&str, &[&str]); 34] = [
     ("startup", &["crds"]),
     ("statistics", &[]),
     ("charts", &[]),
-    ("measurement", &["crds", "loadgen", "workload-profiles"]),
+    ("measurement", &["crds", "workload-profiles"]),
     (
         "engine",
         &[
@@ -40,7 +40,6 @@ const ARROWS: [(&str, &[&str]); 34] = [
             "clock",
             "crds",
             "files",
-            "loadgen",
             "measurement",
             "python-data",
             "tokenizer",
@@ -155,6 +154,9 @@ const WITHOUT_ENGINE: [&str; 9] = [
     "measurement",
 ];
 
+/// What belongs to MLPerf. Neither the engine nor a measurement needs it.
+const OF_MLPERF: [&str; 3] = ["loadgen", "offline-engine", "submission"];
+
 fn cargo(arguments: &[&str]) -> String {
     let run = Command::new(env!("CARGO")).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
@@ -246,6 +248,15 @@ fn readers_of_measurements_have_no_engine() {
     for package in WITHOUT_ENGINE {
         let all = all_of(package);
         let found: Vec<_> = ["engine", "scrape", "clock", "tokenizer"].iter().filter(|it| all.contains(**it)).collect();
+        assert!(found.is_empty(), "{package} is built of {found:?}");
+    }
+}
+
+#[test]
+fn the_engine_knows_nothing_of_mlperf() {
+    for package in ["engine", "measurement"] {
+        let all = all_of(package);
+        let found: Vec<_> = OF_MLPERF.iter().filter(|it| all.contains(**it)).collect();
         assert!(found.is_empty(), "{package} is built of {found:?}");
     }
 }

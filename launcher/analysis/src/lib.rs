@@ -67,10 +67,10 @@ pub use validity::{Reason, Verdict};
 use rates::Plateaus;
 use timings::Timings;
 
-use ::loadgen::phase_end::StopReason;
 use measurement::{
     histogram::TimeHistogram,
     load_result::{LoadResult, StageResult},
+    phase::StopReason,
     recorder::{Recorder, RequestSample, StageTally, TimeSeries},
     rows_used::RowsUsed,
     vitals::{Vitals, worker::WorkerVitals},

@@ -32,6 +32,7 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, BenchError> {
     let load = issue::run_load(LoadOrder {
         workload,
         files: &Files::read(workload, SEED)?,
+        phases: &[],
         model: "bench",
         target: &target,
         seeds: SEED.into(),

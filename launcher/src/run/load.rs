@@ -2,7 +2,10 @@
 
 use std::{cell::OnceCell, io::IsTerminal as _, iter, path::PathBuf, sync::Arc};
 
-use ::loadgen::plan;
+use ::loadgen::{
+    phases::{PlannedPhases, to_issue},
+    plan,
+};
 use ::server_metrics::scraped::Scraped;
 use crds::{
     resolve::{Endpoint, ResolvedRun},
@@ -32,7 +35,7 @@ use engine::{
     issue::{self, Files, LoadError, LoadOrder, PreparedLoad, Progress},
     requests::Seeds,
 };
-use measurement::{load_result::LoadResult, recorder::Keep};
+use measurement::{load_result::LoadResult, phase::Phase, recorder::Keep};
 use report::startup::SleepCycle;
 
 /// What a run needs before it has a target.
@@ -122,9 +125,10 @@ impl<'a> Setup<'a, '_> {
         let last_offline =
             || last_offline::samples_per_second(&options.results(), input.run.endpoint.name(), &ready.model);
         let profiled = OnceCell::new();
-        let one = |workload: &Workload, show_forecast| {
+        let one = |workload: &Workload, phases: &PlannedPhases, show_forecast| {
             metrics.before_load(stop);
-            let load = self.issue(&ready, files, workload, show_forecast, by_service, &profiled);
+            let planned = (workload, phases);
+            let load = self.issue(&ready, files, planned, show_forecast, by_service, &profiled);
             metrics.after_load(stop);
             load.map(|mut load| {
                 scoring.iter().for_each(|it| it.add_ids(&mut load.recorder));
@@ -161,7 +165,7 @@ impl<'a> Setup<'a, '_> {
         &self,
         ready: &Ready,
         files: &Files,
-        workload: &Workload,
+        (workload, phases): (&Workload, &PlannedPhases),
         show_forecast: ShowForecast,
         by_service: bool,
         profiled: &OnceCell<Profiling>,
@@ -170,9 +174,14 @@ impl<'a> Setup<'a, '_> {
         let progress = Arc::new(Progress::default());
         process.run_status.begin_load(Arc::clone(&progress), &workload.stages);
         let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
-        let prepared = self.planned(ready, files, workload, &progress)?;
+        let to_issue = to_issue(phases);
+        let prepared = self.planned(ready, files, workload, &to_issue, &progress)?;
         let profiler = Profiler::start(input, workload, ready, by_service, &progress, &process.stop)?;
-        let watcher = Watcher::start(progress, workload.clone(), show_forecast, plain);
+        let forecast = match show_forecast {
+            ShowForecast::Yes => phases.clone(),
+            ShowForecast::No => PlannedPhases::new(),
+        };
+        let watcher = Watcher::start(progress, workload.clone(), forecast, plain);
         let load = prepared.run();
         watcher.end();
         if let Some(found) = profiler.and_then(Profiler::end) {
@@ -204,7 +213,7 @@ impl<'a> Setup<'a, '_> {
         // LoadGen tests may search their rate first, and are planned with it.
         let planned = match &input.workload.loadgen {
             Some(_) => None,
-            None => Some(self.planned(&ready, files, &input.workload, &Arc::default())?),
+            None => Some(self.planned(&ready, files, &input.workload, &[], &Arc::default())?),
         };
         let requests = planned.map(|it| (it.requests(), it.undecided_stages()));
         Ok(Prepared { model: ready.model, requests })
@@ -227,12 +236,14 @@ impl<'a> Setup<'a, '_> {
         ready: &'l Ready,
         files: &'l Files,
         workload: &'l Workload,
+        phases: &'l [Option<Arc<dyn Phase>>],
         progress: &Arc<Progress>,
     ) -> Result<PreparedLoad<'l>, Failure> {
         let Setup { input, options, process, store, keep } = *self;
         let prepared = issue::prepare(LoadOrder {
             workload,
             files,
+            phases,
             model: &ready.model,
             target: &ready.target,
             seeds: Seeds { run: input.run.seed, prompt_salt: &input.run.prompt_salt },
@@ -261,7 +272,6 @@ pub(super) fn not_issued(error: LoadError) -> Failure {
     match error {
         LoadError::Requests(_)
         | LoadError::Headers(_)
-        | LoadError::Queries(_)
         | LoadError::Trace(_)
         | LoadError::DataSet(_)
         | LoadError::Prompts(_)
@@ -273,6 +283,6 @@ pub(super) fn not_issued(error: LoadError) -> Failure {
                 None => failure,
             }
         }
-        LoadError::System { .. } | LoadError::Panic { .. } => Failure::system(&error),
+        LoadError::NoQueries { .. } | LoadError::System { .. } | LoadError::Panic { .. } => Failure::system(&error),
     }
 }

@@ -17,8 +17,6 @@ mod measured_rate;
 mod open_loop;
 mod outcome_counts;
 mod outputs;
-mod phase_progress;
-mod phases;
 mod plan;
 mod prepare;
 mod probes;
@@ -69,12 +67,9 @@ use crate::{
 use clock::Clock;
 use files::file_digest::FileDigest;
 pub use in_flight::{check_join, poll_and_spawn};
-use loadgen::queries::QueryError;
-use measurement::{load_result::LoadResult, recorder::Keep, vitals::Vitals};
+use measurement::{load_result::LoadResult, phase::Phase, recorder::Keep, vitals::Vitals};
 pub use outcome_counts::OutcomeCounts;
 pub use outputs::{KeepOutputs, Numbers};
-pub use phase_progress::PhaseProgress;
-pub use phases::PlannedPhase;
 pub use plan::LoadPlan;
 use runner::WorkerResult;
 use shared::Shared;
@@ -91,9 +86,9 @@ pub enum LoadError {
     /// The requests cannot be prepared.
     #[error(transparent)]
     Requests(#[from] RequestsError),
-    /// A LoadGen phase has no queries.
-    #[error(transparent)]
-    Queries(#[from] QueryError),
+    /// A stage is a phase, and the load has no queries for it.
+    #[error("no queries were drawn for the stage {stage}; this is a bug, please report it")]
+    NoQueries { stage: String },
     /// A trace cannot be replayed.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -134,7 +129,7 @@ impl LoadError {
             // A message about a trace has the number of the line, and no word of it.
             LoadError::Trace(_)
             | LoadError::Requests(_)
-            | LoadError::Queries(_)
+            | LoadError::NoQueries { .. }
             | LoadError::Headers(_)
             | LoadError::System { .. }
             | LoadError::Panic { .. } => None,
@@ -177,8 +172,6 @@ pub struct Progress {
     pub ttft: RecentTimes,
     /// What is planned; empty before the load begins.
     pub timeline: OnceLock<Timeline>,
-    /// Progress of the LoadGen phase that runs.
-    pub phase: PhaseProgress,
 }
 
 impl Progress {
@@ -275,6 +268,8 @@ pub struct LoadOrder<'a> {
     pub workload: &'a Workload,
     /// The files of the workload.
     pub files: &'a Files,
+    /// The queries of the stages that are phases, one entry for each stage; fewer where no later stage is a phase.
+    pub phases: &'a [Option<Arc<dyn Phase>>],
     /// The model that each request names.
     pub model: &'a str,
     pub target: &'a Target,
@@ -322,8 +317,7 @@ impl PreparedLoad<'_> {
 /// # Errors
 /// The load could not be prepared.
 pub fn prepare(order: LoadOrder<'_>) -> Result<PreparedLoad<'_>, LoadError> {
-    let LoadOrder { workload, files, model, target, seeds, .. } = order;
-    let plan = plan(workload, files, model, target, seeds)?;
+    let plan = plan(&order)?;
     Ok(PreparedLoad { order, plan })
 }
 
@@ -359,8 +353,22 @@ fn issue(PreparedLoad { order, plan }: PreparedLoad<'_>) -> Result<LoadResult, L
     Ok(sum_up(&shared, ended, started, keep, watch.end()))
 }
 
-/// Issues a workload on the runtime and the clock of the caller, which may be paused: one worker and no thread. For
-/// tests, and for programs that bring their own runtime.
+/// Issues a load on the runtime and the clock of the caller, which may be paused: one worker and no thread. For tests, and for programs
+/// that bring their own runtime.
+///
+/// # Errors
+/// As [`run_load`].
+pub async fn run_order_here(order: LoadOrder<'_>) -> Result<LoadResult, LoadError> {
+    let plan = plan(&order)?;
+    let LoadOrder { target, keep, stop, progress, .. } = order;
+    let shared = Arc::new(Shared::new(plan, Clock::from_runtime(), 1, stop.clone(), progress));
+    let started = clock::now();
+    let worker = Worker::new(0, Arc::clone(&shared), target.clone(), keep);
+    let ended = runner::run(worker).await;
+    Ok(sum_up(&shared, vec![ended], started, keep, Vitals::default()))
+}
+
+/// Issues a workload without phases like [`run_order_here`], and keeps the record of each request.
 ///
 /// # Errors
 /// As [`run_load`].
@@ -372,24 +380,26 @@ pub async fn run_here<'a>(
     stop: &Stop,
 ) -> Result<LoadResult, LoadError> {
     let seeds = seeds.into();
-    let plan = plan(workload, &Files::read(workload, seeds.run)?, model, target, seeds)?;
-    let shared = Arc::new(Shared::new(plan, Clock::from_runtime(), 1, stop.clone(), Arc::default()));
-    let started = clock::now();
-    let worker = Worker::new(0, Arc::clone(&shared), target.clone(), Keep::Records);
-    let ended = runner::run(worker).await;
-    Ok(sum_up(&shared, vec![ended], started, Keep::Records, Vitals::default()))
+    let order = LoadOrder {
+        workload,
+        files: &Files::read(workload, seeds.run)?,
+        phases: &[],
+        model,
+        target,
+        seeds,
+        keep: Keep::Records,
+        threads: 1,
+        stop,
+        progress: Arc::default(),
+    };
+    run_order_here(order).await
 }
 
 /// Makes all decisions that come before the first request.
-fn plan(
-    workload: &Workload,
-    files: &Files,
-    model: &str,
-    target: &Target,
-    seeds: Seeds<'_>,
-) -> Result<LoadPlan, LoadError> {
+fn plan(order: &LoadOrder<'_>) -> Result<LoadPlan, LoadError> {
+    let LoadOrder { workload, files, phases, model, target, seeds, .. } = *order;
     let workload = &*questions::with_request_fields(workload, target.api());
-    let plan = LoadPlan::new(workload, &files.traces.entries, model, target.api(), seeds)?;
+    let plan = LoadPlan::new(workload, &files.traces.entries, phases, model, target.api(), seeds)?;
     let plan = match &files.questions {
         Some(questions) => plan.with_questions(workload, questions)?,
         None => plan,

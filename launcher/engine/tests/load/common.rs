@@ -6,13 +6,19 @@ use crds::{
     benchmark_run::{Api, SimulatorPreset},
     units::{RequestRate, Seed, Span},
 };
-use engine::{client::Target, issue::run_here, stop::Stop};
+use engine::{
+    client::Target,
+    issue::{Files, LoadOrder, run_order_here},
+    stop::Stop,
+};
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use loadgen::phases::{planned_phases, to_issue};
 use measurement::{
     load_result::LoadResult,
     record::{RequestOutcome, RequestRecord},
+    recorder::Keep,
 };
 use simulator::{
     SimOptions, Simulator,
@@ -163,7 +169,20 @@ pub async fn issue(workload: &Workload, target: &Target) -> LoadResult {
 }
 
 pub async fn issue_until(workload: &Workload, target: &Target, stop: &Stop) -> LoadResult {
-    run_here(workload, "m", target, Seed(42), stop).await.unwrap()
+    let seed = Seed(42);
+    let order = LoadOrder {
+        workload,
+        files: &Files::read(workload, seed).unwrap(),
+        phases: &to_issue(&planned_phases(workload).unwrap()),
+        model: "m",
+        target,
+        seeds: seed.into(),
+        keep: Keep::Records,
+        threads: 1,
+        stop,
+        progress: Arc::default(),
+    };
+    run_order_here(order).await.unwrap()
 }
 
 /// Every record, by stage and number.

@@ -124,6 +124,7 @@ fn run_until(url: &str, workload: &Workload, threads: usize, progress: &Arc<Prog
     run_load(LoadOrder {
         workload,
         files: &files,
+        phases: &[],
         model: "m",
         target: &target,
         seeds: Seed(1).into(),

@@ -8,74 +8,32 @@ use std::time::Duration;
 use workload_profiles::loadgen::{Effective, Scenario};
 
 use super::logs::messages::Event;
+use measurement::phase::{PhaseEnd, StopReason};
 
-/// Why a load ends before all its requests were issued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopReason {
-    /// The launcher received a signal to end.
-    Signal,
-    /// The deadline of the run passed.
-    Deadline,
-    /// Every request failed for too long.
-    TargetLost,
-    /// A stop rule of the workload ended the load.
-    StopRule,
-}
-
-/// Why no more queries are issued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PhaseEnd {
-    /// Enough queries for long enough, or all there were where that is enough.
-    Natural,
-    /// All generated queries are issued, and the minimum query count or duration is not reached.
-    RanOut,
-    /// `max_query_count`.
-    MaxQueryCount {
-        /// Issued until then.
-        issued: u64,
-    },
-    /// `max_duration`.
-    MaxDuration {
-        /// From the start of the phase to the last query.
-        elapsed: Duration,
-    },
-    /// `server_max_async_queries`.
-    TooManyOutstanding {
-        /// Issued until then.
-        issued: u64,
-        /// Of these, not complete.
-        outstanding: u64,
-    },
-    /// The run was stopped. LoadGen has no such end.
-    Stopped(StopReason),
-}
-
-impl PhaseEnd {
-    /// The message in the logs; `None` where LoadGen logs none.
-    pub fn event(self, scenario: Scenario) -> Option<Event> {
-        let thread = 0;
-        Some(match self {
-            PhaseEnd::Natural if scenario == Scenario::Server => return None,
-            PhaseEnd::Natural => Event::EndingNaturally,
-            PhaseEnd::RanOut => Event::RanOut,
-            PhaseEnd::MaxQueryCount { issued } => Event::MaxQueryCount { thread, issued },
-            PhaseEnd::MaxDuration { elapsed } => Event::MaxDuration { thread, duration: elapsed },
-            PhaseEnd::TooManyOutstanding { issued, outstanding } => {
-                Event::TooManyOutstanding { thread, issued, outstanding }
-            }
-            PhaseEnd::Stopped(_) => return None,
-        })
-    }
-
-    /// Why the run stopped the phase. LoadGen has no text for this.
-    pub fn stopped_early(self) -> Option<&'static str> {
-        match self {
-            PhaseEnd::Stopped(StopReason::Signal) => Some("it was stopped on request"),
-            PhaseEnd::Stopped(StopReason::Deadline) => Some("the deadline of the run came"),
-            PhaseEnd::Stopped(StopReason::TargetLost) => Some("the target stopped answering"),
-            PhaseEnd::Stopped(StopReason::StopRule) => Some("a stop rule ended the load"),
-            _ => None,
+/// The message in the logs about the end of a phase; `None` where LoadGen logs none.
+pub fn event(end: PhaseEnd, scenario: Scenario) -> Option<Event> {
+    let thread = 0;
+    Some(match end {
+        PhaseEnd::Natural if scenario == Scenario::Server => return None,
+        PhaseEnd::Natural => Event::EndingNaturally,
+        PhaseEnd::RanOut => Event::RanOut,
+        PhaseEnd::MaxQueryCount { issued } => Event::MaxQueryCount { thread, issued },
+        PhaseEnd::MaxDuration { elapsed } => Event::MaxDuration { thread, duration: elapsed },
+        PhaseEnd::TooManyOutstanding { issued, outstanding } => {
+            Event::TooManyOutstanding { thread, issued, outstanding }
         }
+        PhaseEnd::Stopped(_) => return None,
+    })
+}
+
+/// Why the run stopped a phase; `None`: it did not. LoadGen has no such end, and no text for it.
+pub fn stopped_early(end: PhaseEnd) -> Option<&'static str> {
+    match end {
+        PhaseEnd::Stopped(StopReason::Signal) => Some("it was stopped on request"),
+        PhaseEnd::Stopped(StopReason::Deadline) => Some("the deadline of the run came"),
+        PhaseEnd::Stopped(StopReason::TargetLost) => Some("the target stopped answering"),
+        PhaseEnd::Stopped(StopReason::StopRule) => Some("a stop rule ended the load"),
+        _ => None,
     }
 }
 
@@ -182,11 +140,11 @@ mod tests {
 
     #[test]
     fn only_a_stream_or_a_burst_tells_that_it_ended_naturally() {
-        assert_eq!(PhaseEnd::Natural.event(Scenario::Server), None);
-        assert_eq!(PhaseEnd::Natural.event(Scenario::Offline), Some(Event::EndingNaturally));
+        assert_eq!(event(PhaseEnd::Natural, Scenario::Server), None);
+        assert_eq!(event(PhaseEnd::Natural, Scenario::Offline), Some(Event::EndingNaturally));
         let stopped = PhaseEnd::Stopped(StopReason::Deadline);
         assert_eq!(
-            (stopped.event(Scenario::Offline), stopped.stopped_early()),
+            (event(stopped, Scenario::Offline), stopped_early(stopped)),
             (None, Some("the deadline of the run came"))
         );
     }

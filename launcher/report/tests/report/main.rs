@@ -25,8 +25,8 @@ use std::{
 
 use crds::{Envelope, Outcome};
 use fixture::{Analysed, Fixture, PROFILE, ms, normal};
-use loadgen::phase_end::StopReason;
 use measurement::{
+    phase::StopReason,
     record::{Cause, Limit, ListIndex, RequestOutcome, RequestRecord},
     recorder::{Records, WireTally},
 };

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use crds::wording::with_causes;
 use tracing::info;
 use workload_profiles::{
     Workload,
@@ -20,6 +21,7 @@ use analysis::loadgen::{
 use loadgen::{
     logs::{accuracy_log::AccuracyEntry, test_log::PhaseLog},
     peak::{self, Tried},
+    phases::{PlannedPhases, planned_phases},
     results::early_stopping::EarlyStopping,
     search::{self, Trial},
 };
@@ -58,15 +60,17 @@ pub(super) struct Issued {
 pub(super) fn issue(
     workload: &Workload,
     last_offline: impl FnOnce() -> Option<f64>,
-    mut load: impl FnMut(&Workload, ShowForecast) -> Result<LoadResult, Failure>,
+    mut load: impl FnMut(&Workload, &PlannedPhases, ShowForecast) -> Result<LoadResult, Failure>,
 ) -> Result<Issued, Failure> {
     let Some(loadgen) = &workload.loadgen else {
-        let load = load(workload, ShowForecast::Yes)?;
+        let load = load(workload, &Vec::new(), ShowForecast::Yes)?;
         return Ok(Issued { workload: workload.clone(), load, tests: Vec::new(), trials: Vec::new() });
     };
     let mut one = |workload: Workload, show_forecast: ShowForecast| -> Result<Issued, Failure> {
-        let load = load(&workload, show_forecast)?;
-        let tests = workload.loadgen.as_ref().map(|it| outcomes(it, &workload.stages, &load)).unwrap_or_default();
+        let phases = planned_phases(&workload).map_err(|it| Failure::configuration(with_causes(&it)))?;
+        let load = load(&workload, &phases, show_forecast)?;
+        let tests = workload.loadgen.as_ref().map(|it| outcomes(it, &workload.stages, &phases, &load));
+        let tests = tests.unwrap_or_default();
         Ok(Issued { workload, load, tests, trials: Vec::new() })
     };
     let known = match loadgen.auto_qps {

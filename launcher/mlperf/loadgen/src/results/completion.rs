@@ -1,6 +1,9 @@
 //! A completed sample: what it adds to the figures, by LoadGen's rules.
 
+use std::time::Duration;
+
 use crate::logs::messages::Event;
+use measurement::record::RequestRecord;
 
 /// A sample that was completed. Times are in nanoseconds, from the scheduled time of its query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +15,15 @@ pub struct CompletedSample {
 }
 
 impl CompletedSample {
+    /// The sample that a request was; `None` if the request failed. LoadGen counts from the scheduled time to the end of the answer.
+    pub fn from_record(record: &RequestRecord) -> Option<CompletedSample> {
+        record.outcome.is_complete().then(|| CompletedSample {
+            latency_ns: nanos(record.ended.saturating_sub(record.scheduled)),
+            first_token_ns: record.first_token.map(|it| nanos(it.saturating_sub(record.scheduled))),
+            output_tokens: i64::from(record.osl()),
+        })
+    }
+
     pub fn counted_tokens(&self) -> i64 {
         counted_tokens(self.output_tokens)
     }
@@ -32,6 +44,11 @@ impl CompletedSample {
             2.. => None,
         }
     }
+}
+
+/// LoadGen's signed nanoseconds.
+pub fn nanos(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// LoadGen counts no tokens where an answer has fewer than two.

@@ -1,4 +1,4 @@
-//! Counters of the LoadGen phase that runs, from which its verdict is predicted. They start anew with each phase.
+//! Counters of a phase that runs, from which its verdict is predicted.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -7,14 +7,15 @@ use std::{
 
 use workload_profiles::loadgen::{Scenario, Settings};
 
-use loadgen::results::forecast::SoFar;
+use crate::{
+    queries::PhaseQueries,
+    results::{completion::CompletedSample, forecast::SoFar},
+};
 use measurement::record::RequestRecord;
 
 /// The counters are not read at one instant: they may differ by a sample.
 #[derive(Debug, Default)]
-pub struct PhaseProgress {
-    planned: AtomicU64,
-    samples_per_query: AtomicU64,
+pub(super) struct PhaseProgress {
     completed: AtomicU64,
     failed: AtomicU64,
     over_latency: AtomicU64,
@@ -43,18 +44,11 @@ impl SampleLimits {
 }
 
 impl PhaseProgress {
-    pub(super) fn begin(&self, queries: u64, samples_per_query: u64) {
-        self.planned.store(queries, Relaxed);
-        self.samples_per_query.store(samples_per_query, Relaxed);
-        let counters = [&self.completed, &self.failed, &self.over_latency, &self.over_ttft, &self.over_tpot];
-        counters.into_iter().chain([&self.elapsed_nanos]).for_each(|it| it.store(0, Relaxed));
-    }
-
     /// Counts a sample that has ended. `began` is the start of its phase.
     pub(super) fn ended(&self, record: &RequestRecord, began: Duration, limits: Option<SampleLimits>) {
         let elapsed = u64::try_from(record.ended.saturating_sub(began).as_nanos()).unwrap_or(u64::MAX);
         self.elapsed_nanos.fetch_max(elapsed, Relaxed);
-        let Some(sample) = record.completed_sample() else {
+        let Some(sample) = CompletedSample::from_record(record) else {
             self.failed.fetch_add(1, Relaxed);
             return;
         };
@@ -70,14 +64,14 @@ impl PhaseProgress {
         over(&self.over_tpot, sample.first_token_ns.map(|_| sample.per_token_ns()), limits.tpot_ns);
     }
 
-    /// A phase of one query is counted in samples.
-    pub fn so_far(&self) -> SoFar {
+    /// The progress in these queries. A phase of one query is counted in samples.
+    pub(super) fn so_far(&self, queries: &PhaseQueries) -> SoFar {
         let read = |it: &AtomicU64| it.load(Relaxed);
-        let (queries, each) = (read(&self.planned), read(&self.samples_per_query).max(1));
-        let one = queries == 1;
+        let (planned, each) = (queries.len() as u64, queries.samples_per_query as u64);
+        let one = planned == 1;
         SoFar {
-            planned: if one { each } else { queries },
-            completed: if one { read(&self.completed) } else { read(&self.completed) / each },
+            planned: if one { each } else { planned },
+            completed: if one { read(&self.completed) } else { read(&self.completed) / each.max(1) },
             elapsed: Duration::from_nanos(read(&self.elapsed_nanos)),
             over_latency: read(&self.over_latency),
             over_ttft: read(&self.over_ttft),
@@ -89,7 +83,10 @@ impl PhaseProgress {
 
 #[cfg(test)]
 mod tests {
+    use workload_profiles::{loadgen::Qsl, workload::Phase};
+
     use super::*;
+    use crate::queries::QueryGenerator;
     use measurement::record::RequestOutcome;
 
     fn record(first: u64, ended: u64, outcome: RequestOutcome) -> RequestRecord {
@@ -116,17 +113,23 @@ mod tests {
         }
     }
 
+    fn queries(settings: &Settings) -> PhaseQueries {
+        let qsl = Qsl { name: "q".into(), total_sample_count: 24, performance_sample_count: 24 };
+        QueryGenerator::new(settings, &qsl).unwrap().phase(Phase::Performance).unwrap()
+    }
+
     #[test]
-    fn samples_over_their_limits_are_counted_and_each_phase_begins_anew() {
+    fn samples_over_their_limits_are_counted() {
         let settings = Settings {
             scenario: Scenario::Server,
+            min_query_count: 100,
+            min_duration_ms: 0,
             server_target_latency_ns: 200_000_000,
             server_ttft_latency: 50_000_000,
             server_tpot_latency: 10_000_000,
             ..Settings::default()
         };
         let (progress, limits) = (PhaseProgress::default(), SampleLimits::from_settings(&settings));
-        progress.begin(100, 1);
         let began = Duration::from_secs(1);
         for sample in [
             record(50, 150, RequestOutcome::Ok),
@@ -145,9 +148,21 @@ mod tests {
             over_tpot: 1,
             failed: 1,
         };
-        assert_eq!(progress.so_far(), expected);
-        progress.begin(1, 24);
-        assert_eq!(progress.so_far(), SoFar { planned: 24, ..SoFar::default() });
+        assert_eq!(progress.so_far(&queries(&settings)), expected);
         assert_eq!(SampleLimits::from_settings(&Settings::default()), None);
+    }
+
+    #[test]
+    fn a_phase_of_one_query_is_counted_in_samples() {
+        let settings =
+            Settings { scenario: Scenario::Offline, min_query_count: 24, min_duration_ms: 0, ..Settings::default() };
+        let queries = queries(&settings);
+        let progress = PhaseProgress::default();
+        assert_eq!(queries.len(), 1);
+        let planned = queries.samples_per_query as u64;
+        assert_eq!(progress.so_far(&queries), SoFar { planned, ..SoFar::default() });
+        progress.ended(&record(50, 150, RequestOutcome::Ok), Duration::from_secs(1), None);
+        assert_eq!(progress.so_far(&queries).completed, 1);
+        assert!(planned > 1);
     }
 }
