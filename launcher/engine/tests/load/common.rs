@@ -8,7 +8,7 @@ use crds::{
 };
 use engine::{
     client::Target,
-    issue::{Files, LoadOrder, run_order_here},
+    issue::{LoadOrder, run_order_here},
     stop::Stop,
 };
 use http_body_util::{BodyExt as _, Full};
@@ -26,6 +26,7 @@ use simulator::{
     latency::StepCosts,
 };
 use tokio::io::{DuplexStream, duplex};
+use workload_files::WorkloadFiles;
 use workload_profiles::{
     Workload,
     workload::{Arrivals, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Stage},
@@ -169,10 +170,15 @@ pub async fn issue(workload: &Workload, target: &Target) -> LoadResult {
 }
 
 pub async fn issue_until(workload: &Workload, target: &Target, stop: &Stop) -> LoadResult {
-    let seed = Seed(42);
+    try_issue(workload, target, Seed(42), stop).await.unwrap()
+}
+
+/// Issues a workload with its files and phases, and keeps the record of each request.
+pub async fn try_issue(workload: &Workload, target: &Target, seed: Seed, stop: &Stop) -> Result<LoadResult, String> {
+    let files = WorkloadFiles::read(workload, seed).map_err(|it| it.to_string())?;
     let order = LoadOrder {
         workload,
-        files: &Files::read(workload, seed).unwrap(),
+        files: &files.to_send,
         phases: &to_issue(&planned_phases(workload).unwrap()),
         model: "m",
         target,
@@ -182,7 +188,7 @@ pub async fn issue_until(workload: &Workload, target: &Target, stop: &Stop) -> L
         stop,
         progress: Arc::default(),
     };
-    run_order_here(order).await.unwrap()
+    run_order_here(order).await.map_err(|it| it.to_string())
 }
 
 /// Every record, by stage and number.

@@ -16,6 +16,7 @@ use engine::{
 };
 use loadgen::phases::to_issue;
 use measurement::recorder::Keep;
+use prompts::source::ReadRows;
 use simulator::{SimOptions, Simulator, latency::StepCosts};
 
 /// A workload of one Server test.
@@ -72,7 +73,7 @@ fn run(workload: &Workload, stop: impl Fn(usize) -> Option<Duration>) -> Issued 
             };
             let order = LoadOrder {
                 workload,
-                files: &Files::read(workload, Seed(1)).unwrap(),
+                files: &Files::read(workload, ReadRows::default()).unwrap(),
                 phases: &to_issue(phases),
                 model: "m",
                 target: &target,
