@@ -3,7 +3,7 @@
 use std::{cell::OnceCell, io::IsTerminal as _, iter, path::PathBuf, sync::Arc};
 
 use ::loadgen::{
-    phases::{PlannedPhases, to_issue},
+    phases::{self, PlannedPhases},
     plan,
 };
 use ::server_metrics::scraped::Scraped;
@@ -16,7 +16,7 @@ use workload_profiles::Workload;
 
 use super::{
     Extras, Failure, RunOptions, identity, last_offline,
-    loadgen::{self, Issued, ShowForecast},
+    loadgen::{self, Issued, OneLoad, ShowForecast},
     process::{Process, Sources},
     profiler::{self, Profiler},
     progress::Watcher,
@@ -126,10 +126,9 @@ impl<'a> Setup<'a, '_> {
         let last_offline =
             || last_offline::samples_per_second(&options.results(), input.run.endpoint.name(), &ready.model);
         let profiled = OnceCell::new();
-        let one = |workload: &Workload, phases: &PlannedPhases, show_forecast| {
+        let one = |load: &OneLoad<'_>| {
             metrics.before_load(stop);
-            let planned = (workload, phases);
-            let load = self.issue(&ready, files, planned, show_forecast, by_service, &profiled);
+            let load = self.issue(&ready, files, load, by_service, &profiled);
             metrics.after_load(stop);
             load.map(|mut load| {
                 scoring.iter().for_each(|it| it.add_ids(&mut load.recorder));
@@ -161,25 +160,25 @@ impl<'a> Setup<'a, '_> {
         })
     }
 
-    /// Issues one workload: the run's own, or a trial of it. `by_service`: each request may go to another of several servers.
+    /// Issues one load. `by_service`: each request may go to another of several servers.
     fn issue(
         &self,
         ready: &Ready,
         files: &WorkloadFiles,
-        (workload, phases): (&Workload, &PlannedPhases),
-        show_forecast: ShowForecast,
+        load: &OneLoad<'_>,
         by_service: bool,
         profiled: &OnceCell<Profiling>,
     ) -> Result<LoadResult, Failure> {
         let Setup { input, options, process, .. } = *self;
+        let OneLoad { workload, phases, show_forecast } = *load;
         let progress = Arc::new(Progress::default());
         process.run_status.begin_load(Arc::clone(&progress), &workload.stages);
         let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
-        let to_issue = to_issue(phases);
-        let prepared = self.planned(ready, files, workload, &to_issue, &progress)?;
+        let phases_to_issue = phases::to_issue(phases);
+        let prepared = self.planned(ready, files, workload, &phases_to_issue, &progress)?;
         let profiler = Profiler::start(input, workload, ready, by_service, &progress, &process.stop)?;
         let forecast = match show_forecast {
-            ShowForecast::Yes => phases.clone(),
+            ShowForecast::Yes => phases.to_vec(),
             ShowForecast::No => PlannedPhases::new(),
         };
         let watcher = Watcher::start(progress, workload.clone(), forecast, plain);

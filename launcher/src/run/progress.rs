@@ -40,7 +40,7 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// `workload`: the one that is issued. `phases`: those of its phases whose verdict is predicted.
+    /// `workload`: the one that is issued. `phases`: its phases, if their verdict is predicted.
     pub(super) fn start(progress: Arc<Progress>, workload: Workload, phases: PlannedPhases, plain: bool) -> Watcher {
         let (end, ended) = mpsc::channel();
         let looker = Looker { progress, workload, phases, sent: VecDeque::new() };

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use crds::{
     benchmark_run::{Api, SimulatorPreset},
     units::Seed,
@@ -51,7 +49,7 @@ fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
 /// stopped, and when.
 fn run(workload: &Workload, stop: impl Fn(usize) -> Option<Duration>) -> Issued {
     let mut loads = 0..;
-    let load = |workload: &Workload, phases: &PlannedPhases, _| {
+    let load = |one: &OneLoad<'_>| {
         let at = loads.next().and_then(&stop);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         runtime.block_on(async {
@@ -72,9 +70,9 @@ fn run(workload: &Workload, stop: impl Fn(usize) -> Option<Duration>) -> Issued 
                 }
             };
             let order = LoadOrder {
-                workload,
-                files: &Files::read(workload, ReadRows::default()).unwrap(),
-                phases: &to_issue(phases),
+                workload: one.workload,
+                files: &Files::read(one.workload, ReadRows::default()).unwrap(),
+                phases: &to_issue(one.phases),
                 model: "m",
                 target: &target,
                 seeds: Seed(1).into(),
