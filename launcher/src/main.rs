@@ -65,7 +65,7 @@ enum Command {
     Sim(sim::SimArgs),
     /// Serve vLLM's LLM class, the engine without the server of its API; needs a Python that has vLLM
     OfflineEngine(offline_engine::OfflineEngineArgs),
-    /// Answer the samples of MLCommons' own LoadGen over pipes; launcher/bridge/benchwright_sut.py starts this command
+    /// Answer the samples of MLCommons' own LoadGen over pipes; launcher/mlperf/bridge/benchwright_sut.py starts this command
     Sut(sut::SutArgs),
     /// Tell what the operator would say of the BenchmarkRuns in files, without a cluster
     Validate(validate::ValidateArgs),

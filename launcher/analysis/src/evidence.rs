@@ -4,10 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use crds::resolve::ResolvedRun;
 use jiff::Timestamp;
-use loadgen::phase_end::StopReason;
 use measurement::{
     histogram::TimeHistogram,
     load_result::{LoadResult, StageResult},
+    phase::StopReason,
     recorder::Recorder,
     rows_used::RowsUsed,
     vitals::{Vitals, worker::WorkerVitals},

@@ -12,10 +12,11 @@ use super::{
 use analysis::{Evidence, Measured, SelfJudgement};
 use engine::{
     client::Target,
-    issue::{self, Files, LoadOrder, Progress},
+    issue::{self, LoadOrder, Progress},
     stop::Stop,
 };
 use measurement::{inter_token_times::InterTokenTimes, load_result::LoadResult};
+use workload_files::WorkloadFiles;
 
 /// The same requests at the same times in every run of this bench.
 const SEED: Seed = Seed(1);
@@ -31,7 +32,8 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, BenchError> {
     let (cpu, begun) = (clock::process_cpu(), clock::monotonic());
     let load = issue::run_load(LoadOrder {
         workload,
-        files: &Files::read(workload, SEED)?,
+        files: &WorkloadFiles::read(workload, SEED)?.to_send,
+        phases: &[],
         model: "bench",
         target: &target,
         seeds: SEED.into(),

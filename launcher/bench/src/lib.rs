@@ -49,6 +49,7 @@ use groups::{Bench, Scale};
 use machine::Machine;
 use report::StorageError;
 pub use server::Pace;
+use workload_files::FilesError;
 
 /// Above this number of cores in use by other processes the figures do not describe the bench alone.
 const QUIET: f64 = 0.1;
@@ -64,6 +65,8 @@ pub enum BenchError {
     Write { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Load(#[from] LoadError),
+    #[error(transparent)]
+    Files(#[from] FilesError),
     #[error(transparent)]
     Unknown(#[from] capacity::Unknown),
     #[error(transparent)]

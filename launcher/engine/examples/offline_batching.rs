@@ -11,8 +11,14 @@ use crds::{
     benchmark_run::{Api, SimulatorPreset},
     units::Seed,
 };
-use engine::{client::Target, issue::run_here, stop::Stop};
-use measurement::record::RequestOutcome;
+use engine::{
+    client::Target,
+    issue::{Files, LoadOrder, run_order_here},
+    stop::Stop,
+};
+use loadgen::phases::{planned_phases, to_issue};
+use measurement::{record::RequestOutcome, recorder::Keep};
+use prompts::source::ReadRows;
 use simulator::{SimOptions, Simulator};
 use workload_profiles::{
     Workload,
@@ -89,7 +95,20 @@ fn measure(way: Way, ends: bool) -> Result<(Duration, u64), Box<dyn Error>> {
             tokio::spawn(async move { simulator.serve_connection(server).await });
             client
         });
-        let result = run_here(&workload(way, ends), "m", &target, Seed(42), &Stop::default()).await?;
+        let workload = workload(way, ends);
+        let order = LoadOrder {
+            workload: &workload,
+            files: &Files::read(&workload, ReadRows::default())?,
+            phases: &to_issue(&planned_phases(&workload)?),
+            model: "m",
+            target: &target,
+            seeds: Seed(42).into(),
+            keep: Keep::Records,
+            threads: 1,
+            stop: &Stop::default(),
+            progress: Arc::default(),
+        };
+        let result = run_order_here(order).await?;
         let records = result.recorder.records.as_ref().ok_or("there are no records")?;
         let failed = records.iter().filter(|it| it.outcome != RequestOutcome::Ok).count();
         if failed > 0 || records.len() as u64 != SAMPLES {

@@ -11,10 +11,8 @@ use std::{
 
 use workload_profiles::{Notice, Workload};
 
-use crate::{
-    requests::{Texts, TextsError},
-    tokenizer_file::{self, TokenizerFileError},
-};
+use crate::requests::{Texts, TextsError};
+use prompts::tokenizer_file::{self, TokenizerFileError};
 
 /// The most bytes of a corpus: more running text than a load cuts prompts from, and as much as a tokenizer encodes in seconds.
 const MAX_CORPUS: u64 = 16 << 20;

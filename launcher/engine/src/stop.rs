@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-pub use loadgen::phase_end::StopReason;
+pub use measurement::phase::StopReason;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopState {

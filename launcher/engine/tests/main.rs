@@ -1,6 +1,4 @@
 //! The integration tests of this crate in one program, so that they are linked once.
 
-mod dataset_fixtures;
 mod load;
-mod real_tokenizers;
 mod server_transcripts;

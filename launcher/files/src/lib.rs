@@ -1,7 +1,9 @@
 //! Reads the files that a user names ([`user_file`]), writes files so that nobody sees half of one ([`whole_file`],
-//! [`output`]), and computes the digests of files while they are read ([`file_digest`]).
+//! [`output`]), reads lines of bounded length
+//! ([`lines`]), and computes the digests of files while they are read ([`file_digest`]).
 
 pub mod file_digest;
+pub mod lines;
 pub mod output;
 #[cfg(unix)]
 pub mod user_file;

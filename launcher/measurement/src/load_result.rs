@@ -1,15 +1,12 @@
 //! What a load measured, with everything that the engine decided while it ran. Pure.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use crds::units::RequestRate;
-use loadgen::{
-    phase_end::{PhaseEnd, StopReason},
-    queries::PhaseQueries,
-};
 use workload_profiles::Notice;
 
 use crate::{
+    phase::{IssuedPhase, StopReason},
     recorder::Recorder,
     rows_used::RowsUsed,
     vitals::{Vitals, worker::WorkerVitals},
@@ -34,7 +31,7 @@ pub struct LoadResult {
     pub zero: Duration,
     /// Time of day at time zero.
     pub started: jiff::Timestamp,
-    /// The LoadGen phases, one for each stage; `None` for a stage of another load.
+    /// The phases, one for each stage; `None` for a stage that is no phase.
     pub phases: Vec<Option<IssuedPhase>>,
     /// One entry for each stage.
     pub stages: Vec<StageResult>,
@@ -87,14 +84,4 @@ pub struct RuleEnd {
     pub rule: u32,
     /// When the request ended that was one too many, on the clock of the run.
     pub at: Duration,
-}
-
-/// A phase that was issued.
-#[derive(Clone, Debug)]
-pub struct IssuedPhase {
-    pub queries: Arc<PhaseQueries>,
-    /// When it began; `None` if it never did.
-    pub began: Option<Duration>,
-    /// Why it issued no more queries; `None` for an accuracy phase that issued all of them.
-    pub end: Option<PhaseEnd>,
 }

@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use loadgen::results::completion::CompletedSample;
 use serde::Serialize;
 
 use crate::{
@@ -358,21 +357,6 @@ impl RequestRecord {
         let gaps = self.gaps()?;
         Some(self.last_token?.saturating_sub(self.first_token?) / gaps)
     }
-
-    /// The sample of a LoadGen test that this request was; `None` where it failed. LoadGen counts from the scheduled time to the
-    /// end of the answer.
-    pub fn completed_sample(&self) -> Option<CompletedSample> {
-        self.outcome.is_complete().then(|| CompletedSample {
-            latency_ns: nanos(self.ended.saturating_sub(self.scheduled)),
-            first_token_ns: self.first_token.map(|it| nanos(it.saturating_sub(self.scheduled))),
-            output_tokens: i64::from(self.osl()),
-        })
-    }
-}
-
-/// LoadGen's signed nanoseconds.
-pub fn nanos(time: Duration) -> i64 {
-    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
 impl Wire for RequestOutcome {

@@ -19,12 +19,12 @@ use accuracy::{
 };
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use engine::model_folder;
 use launcher::{
     console,
     scoring::{Decoder, expected, tables},
 };
 use loadgen::logs::accuracy_log::{self, AccuracyEntry, ReadError};
+use prompts::model_folder;
 
 /// The name that LoadGen gives the log.
 const LOG: &str = "mlperf_log_accuracy.json";

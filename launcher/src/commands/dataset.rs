@@ -8,12 +8,9 @@ use std::{
 
 use accuracy::benchmark::Benchmark;
 use clap::Args;
-use engine::{
-    data_set::describe::{Column, Description, Kind, Lengths, Role, describe},
-    token_count::TokenCount,
-    tokenizer_file,
-};
+use data_sets::describe::{Column, Description, Kind, Lengths, Role, describe};
 use launcher::console;
+use prompts::{token_count::TokenCount, tokenizer_file};
 use serde::Serialize;
 use workload_profiles::workload::DataSetFormat;
 

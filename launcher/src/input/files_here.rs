@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crds::units::Seed;
-use engine::issue::{Files, LoadError};
+use workload_files::{FilesError, WorkloadFiles};
 use workload_profiles::{Workload, workload::FileSource};
 
 /// The result of reading the files of a profile.
@@ -13,7 +13,7 @@ pub enum FilesHere {
     /// Some are not on this machine, or have to be downloaded: none was read.
     NotHere(Vec<String>),
     /// One cannot be used.
-    Wrong(LoadError),
+    Wrong(FilesError),
 }
 
 /// Reads the files. `folder`: from which relative paths count.
@@ -34,7 +34,7 @@ pub fn read(workload: &Workload, folder: &Path, seed: Seed) -> FilesHere {
     if !not_here.is_empty() {
         return FilesHere::NotHere(not_here);
     }
-    match Files::read(&workload, seed) {
+    match WorkloadFiles::read(&workload, seed) {
         Ok(_) => FilesHere::Read,
         Err(error) => FilesHere::Wrong(error),
     }

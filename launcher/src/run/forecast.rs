@@ -9,15 +9,19 @@ use workload_profiles::{
 };
 
 use engine::issue::Progress;
-use loadgen::results::forecast::{self, Forecast};
+use loadgen::{
+    phases::PlannedPhases,
+    results::forecast::{self, Forecast},
+};
 
 /// A few words on the phase that runs; `None` where there is nothing to forecast.
-pub(super) fn forecast_text(workload: &Workload, progress: &Progress) -> Option<String> {
+pub(super) fn forecast_text(workload: &Workload, phases: &PlannedPhases, progress: &Progress) -> Option<String> {
     let loadgen = workload.loadgen.as_ref()?;
     let stage = usize::try_from(progress.stage.load(Ordering::Relaxed)).ok()?;
     let Load::LoadGen { test, phase: Phase::Performance, .. } = workload.stages.get(stage)?.load else { return None };
     let settings = &loadgen.tests.get(test as usize)?.settings;
-    let found = forecast::forecast(settings, &Effective::new(settings, &loadgen.qsl), &progress.phase.so_far());
+    let so_far = phases.get(stage)?.as_ref()?.so_far();
+    let found = forecast::forecast(settings, &Effective::new(settings, &loadgen.qsl), &so_far);
     let more = match found.more {
         0 => String::new(),
         1 => ", 1 more to complete".into(),

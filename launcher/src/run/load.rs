@@ -2,7 +2,10 @@
 
 use std::{cell::OnceCell, io::IsTerminal as _, iter, path::PathBuf, sync::Arc};
 
-use ::loadgen::plan;
+use ::loadgen::{
+    phases::{self, PlannedPhases},
+    plan,
+};
 use ::server_metrics::scraped::Scraped;
 use crds::{
     resolve::{Endpoint, ResolvedRun},
@@ -13,7 +16,7 @@ use workload_profiles::Workload;
 
 use super::{
     Extras, Failure, RunOptions, identity, last_offline,
-    loadgen::{self, Issued, ShowForecast},
+    loadgen::{self, Issued, OneLoad, ShowForecast},
     process::{Process, Sources},
     profiler::{self, Profiler},
     progress::Watcher,
@@ -28,12 +31,14 @@ use super::{
 use crate::{input::Input, scoring::Scoring};
 use analysis::{Profiling, TargetIdentity};
 use document::SleepCycle;
+use document::SleepCycle;
 use engine::{
     client::Spread,
-    issue::{self, Files, LoadError, LoadOrder, PreparedLoad, Progress},
+    issue::{self, LoadError, LoadOrder, PreparedLoad, Progress},
     requests::Seeds,
 };
-use measurement::{load_result::LoadResult, recorder::Keep};
+use measurement::{load_result::LoadResult, phase::Phase, recorder::Keep};
+use workload_files::{FilesError, WorkloadFiles};
 
 /// What a run needs before it has a target.
 pub(super) struct Setup<'a, 's> {
@@ -56,7 +61,7 @@ pub(super) struct Loaded<'a> {
     pub(super) ready: Ready,
     pub(super) server: TargetIdentity,
     pub(super) issued: Issued,
-    pub(super) files: &'a Files,
+    pub(super) files: &'a WorkloadFiles,
     /// What its answers are scored with; `None`: they are not scored.
     pub(super) scoring: Option<&'a Scoring>,
     /// What was read of the server's metrics; `None`: nothing was.
@@ -122,9 +127,9 @@ impl<'a> Setup<'a, '_> {
         let last_offline =
             || last_offline::samples_per_second(&options.results(), input.run.endpoint.name(), &ready.model);
         let profiled = OnceCell::new();
-        let one = |workload: &Workload, show_forecast| {
+        let one = |load: &OneLoad<'_>| {
             metrics.before_load(stop);
-            let load = self.issue(&ready, files, workload, show_forecast, by_service, &profiled);
+            let load = self.issue(&ready, files, load, by_service, &profiled);
             metrics.after_load(stop);
             load.map(|mut load| {
                 scoring.iter().for_each(|it| it.add_ids(&mut load.recorder));
@@ -156,23 +161,28 @@ impl<'a> Setup<'a, '_> {
         })
     }
 
-    /// Issues one workload: the run's own, or a trial of it. `by_service`: each request may go to another of several servers.
+    /// Issues one load. `by_service`: each request may go to another of several servers.
     fn issue(
         &self,
         ready: &Ready,
-        files: &Files,
-        workload: &Workload,
-        show_forecast: ShowForecast,
+        files: &WorkloadFiles,
+        load: &OneLoad<'_>,
         by_service: bool,
         profiled: &OnceCell<Profiling>,
     ) -> Result<LoadResult, Failure> {
         let Setup { input, options, process, .. } = *self;
+        let OneLoad { workload, phases, show_forecast } = *load;
         let progress = Arc::new(Progress::default());
         process.run_status.begin_load(Arc::clone(&progress), &workload.stages);
         let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
-        let prepared = self.planned(ready, files, workload, &progress)?;
+        let phases_to_issue = phases::to_issue(phases);
+        let prepared = self.planned(ready, files, workload, &phases_to_issue, &progress)?;
         let profiler = Profiler::start(input, workload, ready, by_service, &progress, &process.stop)?;
-        let watcher = Watcher::start(progress, workload.clone(), show_forecast, plain);
+        let forecast = match show_forecast {
+            ShowForecast::Yes => phases.to_vec(),
+            ShowForecast::No => PlannedPhases::new(),
+        };
+        let watcher = Watcher::start(progress, workload.clone(), forecast, plain);
         let load = prepared.run();
         watcher.end();
         if let Some(found) = profiler.and_then(Profiler::end) {
@@ -204,7 +214,7 @@ impl<'a> Setup<'a, '_> {
         // LoadGen tests may search their rate first, and are planned with it.
         let planned = match &input.workload.loadgen {
             Some(_) => None,
-            None => Some(self.planned(&ready, files, &input.workload, &Arc::default())?),
+            None => Some(self.planned(&ready, files, &input.workload, &[], &Arc::default())?),
         };
         let requests = planned.map(|it| (it.requests(), it.undecided_stages()));
         Ok(Prepared { model: ready.model, requests })
@@ -225,14 +235,16 @@ impl<'a> Setup<'a, '_> {
     fn planned<'l>(
         &'l self,
         ready: &'l Ready,
-        files: &'l Files,
+        files: &'l WorkloadFiles,
         workload: &'l Workload,
+        phases: &'l [Option<Arc<dyn Phase>>],
         progress: &Arc<Progress>,
     ) -> Result<PreparedLoad<'l>, Failure> {
         let Setup { input, options, process, store, keep } = *self;
         let prepared = issue::prepare(LoadOrder {
             workload,
-            files,
+            files: &files.to_send,
+            phases,
             model: &ready.model,
             target: &ready.target,
             seeds: Seeds { run: input.run.seed, prompt_salt: &input.run.prompt_salt },
@@ -257,22 +269,24 @@ fn spread(run: &ResolvedRun, others: usize) -> Option<Arc<Spread>> {
     (others > 0).then(|| Arc::new(Spread::new(distribution, others + 1)))
 }
 
-pub(super) fn not_issued(error: LoadError) -> Failure {
+fn not_issued(error: LoadError) -> Failure {
     match error {
+        LoadError::NoQueries { .. } | LoadError::NoPrompts | LoadError::System { .. } | LoadError::Panic { .. } => {
+            Failure::system(&error)
+        }
         LoadError::Requests(_)
         | LoadError::Headers(_)
-        | LoadError::Queries(_)
         | LoadError::Trace(_)
-        | LoadError::DataSet(_)
         | LoadError::Prompts(_)
-        | LoadError::Recorded(_)
-        | LoadError::Questions(_) => {
-            let failure = Failure::configuration(with_causes(&error));
-            match error.without_words() {
-                Some(message) => failure.shown_as(format!("{message}; the launcher's log has the rest")),
-                None => failure,
-            }
-        }
-        LoadError::System { .. } | LoadError::Panic { .. } => Failure::system(&error),
+        | LoadError::Recorded(_) => unusable(&error.into()),
+    }
+}
+
+/// The failure of a run whose files, or whose workload, the load cannot use.
+pub(super) fn unusable(error: &FilesError) -> Failure {
+    let failure = Failure::configuration(with_causes(error));
+    match error.without_words() {
+        Some(message) => failure.shown_as(format!("{message}; the launcher's log has the rest")),
+        None => failure,
     }
 }

@@ -3,11 +3,8 @@
 
 use std::cell::OnceCell;
 
-use engine::{
-    client::Resolver,
-    issue::{self, Files},
-    stop::Stop,
-};
+use engine::{client::Resolver, issue, stop::Stop};
+use workload_files::WorkloadFiles;
 
 use super::{
     Failure, RunOptions, egress, load, log_notices, managed::Servers, ready::Secrets, signals, signals::Ended,
@@ -33,7 +30,7 @@ pub(super) struct Process {
 /// What was read before the first load.
 pub(super) struct Sources {
     /// The files that the workload names.
-    pub(super) files: Files,
+    pub(super) files: WorkloadFiles,
     /// What answers are scored with; `None`: they are not scored.
     pub(super) scoring: Option<Scoring>,
     pub(super) secrets: Secrets,
@@ -65,9 +62,9 @@ impl Process {
         let read = move || {
             let (workload, downloaded) = remote_files::download(workload, &cache, &resolver)
                 .map_err(|error| Failure::configuration(error.to_string()).shown_as(error.status_message()))?;
-            let mut files = Files::read(&workload, run.seed).map_err(|error| {
+            let mut files = WorkloadFiles::read(&workload, run.seed).map_err(|error| {
                 let names = downloaded.iter().map(|it| (it.path.display().to_string(), it.url.as_str()));
-                names.fold(load::not_issued(error), |failure, (path, url)| failure.renamed(&path, url))
+                names.fold(load::unusable(&error), |failure, (path, url)| failure.renamed(&path, url))
             })?;
             downloaded.iter().for_each(|it| files.rename(&it.path, &it.url));
             let scoring = Scoring::read(&workload).map_err(|error| {

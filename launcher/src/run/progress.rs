@@ -18,10 +18,10 @@ use workload_profiles::Workload;
 
 use super::{
     forecast::forecast_text,
-    loadgen::ShowForecast,
     progress_text::{Standing, View},
 };
 use engine::issue::{PlannedTime, Progress};
+use loadgen::phases::PlannedPhases;
 
 const BAR_EVERY: Duration = Duration::from_millis(200);
 /// Between two plain lines of the same stage.
@@ -40,15 +40,10 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// `workload`: the one that is issued.
-    pub(super) fn start(
-        progress: Arc<Progress>,
-        workload: Workload,
-        show_forecast: ShowForecast,
-        plain: bool,
-    ) -> Watcher {
+    /// `workload`: the one that is issued. `phases`: its phases, if their verdict is predicted.
+    pub(super) fn start(progress: Arc<Progress>, workload: Workload, phases: PlannedPhases, plain: bool) -> Watcher {
         let (end, ended) = mpsc::channel();
-        let looker = Looker { progress, workload, show_forecast, sent: VecDeque::new() };
+        let looker = Looker { progress, workload, phases, sent: VecDeque::new() };
         let body = move || if plain { lines(looker, &ended) } else { bar(looker, &ended) };
         let thread = thread::Builder::new().name("progress".into()).spawn(body);
         if let Err(error) = &thread {
@@ -70,7 +65,7 @@ impl Watcher {
 struct Looker {
     progress: Arc<Progress>,
     workload: Workload,
-    show_forecast: ShowForecast,
+    phases: PlannedPhases,
     /// How many requests had left at the last looks, the newest last.
     sent: VecDeque<(Duration, u64)>,
 }
@@ -92,8 +87,7 @@ impl Looker {
             .filter(|(at, _)| *at < now)
             .map(|(at, before)| issued.saturating_sub(*before) as f64 / (now - *at).as_secs_f64());
         self.sent.push_back((now, issued));
-        let forecast =
-            (self.show_forecast == ShowForecast::Yes).then(|| forecast_text(&self.workload, progress)).flatten();
+        let forecast = forecast_text(&self.workload, &self.phases, progress);
         let standing = Standing {
             now,
             stage: usize::try_from(read(&progress.stage)).unwrap_or(usize::MAX),

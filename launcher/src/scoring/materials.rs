@@ -10,7 +10,7 @@ use accuracy::{
     sample::Expected,
 };
 use anyhow::Context as _;
-use engine::data_set::columns::{Label, read_columns};
+use data_sets::columns::{Label, read_columns};
 use tracing::warn;
 
 /// The variable of the environment that names the folder of Punkt's tables.

@@ -26,12 +26,12 @@ use accuracy::{
 use analysis::{Accuracy, AccuracyFigure, AccuracyLimit, NotComputed, loadgen::outcome::TestOutcome};
 use anyhow::{Context as _, anyhow};
 use crds::{AccuracyVerdict, wording::with_causes};
-use engine::model_folder::{self, ModelFolder};
 use loadgen::logs::accuracy_log::{self, AccuracyEntry};
 use measurement::{
     load_result::LoadResult,
     recorder::{KeptOutput, Recorder},
 };
+use prompts::model_folder::{self, ModelFolder};
 use report::AccuracyFile;
 use tokenizer::Tokenizer;
 use tracing::warn;

@@ -1,7 +1,7 @@
 //! [I/O] Answers the samples of MLCommons' own LoadGen, which issues the load itself.
 //!
 //! Official MLPerf results need the official library, which is C++ and calls its system under test in its own process.
-//! `launcher/bridge` is that system in Python. It sends every sample to this command over one pipe, and receives the tokens over
+//! `launcher/mlperf/bridge` is that system in Python. It sends every sample to this command over one pipe, and receives the tokens over
 //! another (`frames`). The request of a sample is sent when its frame arrives. Schedule, recorder, analysis and report are
 //! deliberately absent: the library does their work.
 
@@ -13,6 +13,7 @@ mod serve;
 use std::{io, sync::Arc};
 
 use crds::ExitCode;
+use data_sets::DataSetError;
 
 use crate::{
     console,
@@ -26,7 +27,6 @@ use crate::{
 };
 use engine::{
     client::Resolver,
-    data_set::DataSetError,
     issue::{EVENT_INTERVAL, LoadError, raise_file_limit},
     prompt_files::PromptFilesError,
     requests::RequestsError,
@@ -54,13 +54,13 @@ pub struct SutOptions {
 
 #[derive(Debug, thiserror::Error)]
 enum SutError {
-    #[error("{0} is no pipe ({1}); this command is started by launcher/bridge/benchwright_sut.py")]
+    #[error("{0} is no pipe ({1}); this command is started by launcher/mlperf/bridge/benchwright_sut.py")]
     NoPipe(&'static str, io::Error),
     #[error(
         "the bridge uses version {0} of the frames, and this launcher version {VERSION}; use bridge and launcher of one release"
     )]
     Version(u16),
-    #[error("stdin does not begin with a hello; this command is started by launcher/bridge/benchwright_sut.py")]
+    #[error("stdin does not begin with a hello; this command is started by launcher/mlperf/bridge/benchwright_sut.py")]
     NoHello,
     #[error("stdin ended in the middle of a frame; the LoadGen program has ended early")]
     CutFrame,

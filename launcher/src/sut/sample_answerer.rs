@@ -18,11 +18,11 @@ use engine::{
         output::FirstOutput,
         request_timeouts::RequestTimeouts,
     },
-    data_set::{self, Rows},
     prompt_files,
     requests::{Draft, RecordedLengths, Requests, RequestsError},
     run_id::RunId,
 };
+use prompts::Rows;
 
 /// The client and the requests of all samples. It is used by one thread.
 pub(super) struct SampleAnswerer {
@@ -58,7 +58,7 @@ impl SampleAnswerer {
         if !BodyTemplate::can_hold(workload.api, workload.requests.form()) {
             return Err(RequestsError::TokenIdsInChat.into());
         }
-        Ok(data_set::read(workload, input.run.seed)?)
+        Ok(data_sets::read(workload, input.run.seed)?)
     }
 
     pub(super) fn new(input: &Input, rows: Rows, target: Target, model: &str) -> Result<SampleAnswerer, SutError> {

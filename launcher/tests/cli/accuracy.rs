@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 
 fn vectors(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("accuracy/tests/fixtures/accuracy-vectors").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("mlperf/accuracy/tests/fixtures/accuracy-vectors").join(name)
 }
 
 /// The command for a log; files go to `out`.

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("engine/tests/fixtures/dataset-fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data-sets/tests/fixtures/dataset-fixtures").join(name)
 }
 
 fn dataset(file: &Path, more: &[&str]) -> Output {

@@ -14,7 +14,7 @@ use crate::{
 };
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("engine/tests/fixtures/dataset-fixtures/mmlu").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data-sets/tests/fixtures/dataset-fixtures/mmlu").join(name)
 }
 
 /// A run file of a profile of questions.

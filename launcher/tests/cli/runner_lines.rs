@@ -58,7 +58,7 @@ fn run(folder: &Folder, line: &str) -> Assert {
     command.env("BENCHWRIGHT_STATE_DIR", folder.path("state"));
     command.env(
         "MMLU_DATA",
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("engine/tests/fixtures/dataset-fixtures/mmlu/hf_all"),
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("data-sets/tests/fixtures/dataset-fixtures/mmlu/hf_all"),
     );
     command.assert().success()
 }

@@ -15,7 +15,7 @@ import types
 import unittest
 from pathlib import Path
 
-BRIDGE = Path(__file__).resolve().parents[2] / "bridge"
+BRIDGE = Path(__file__).resolve().parents[2] / "mlperf/bridge"
 sys.path.insert(0, str(BRIDGE))
 
 import benchwright_sut  # noqa: E402

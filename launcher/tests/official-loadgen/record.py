@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records runs of MLCommons' own LoadGen in the layout of ../../loadgen/tests/fixtures/loadgen-vectors, against a small thread pool.
+"""Records runs of MLCommons' own LoadGen in the layout of ../../mlperf/loadgen/tests/fixtures/loadgen-vectors, against a small thread pool.
 
     record.py FOLDER              records the cases of cases.py into FOLDER
     record.py --check RUN..       computes results.json anew from the trace of recorded runs that hold both, and compares

@@ -7,8 +7,15 @@ use std::{collections::BTreeMap, time::Duration};
 
 use workload_profiles::loadgen::{Scenario, Settings};
 
-use loadgen::{logs::messages::Event, queries::PhaseQueries, results::PhaseResult};
-use measurement::record::{RequestRecord, nanos};
+use loadgen::{
+    logs::messages::Event,
+    queries::PhaseQueries,
+    results::{
+        PhaseResult,
+        completion::{CompletedSample, nanos},
+    },
+};
+use measurement::record::RequestRecord;
 
 /// The reason of a sample without a first token. LoadGen reads undefined memory in this case.
 const NO_FIRST_TOKEN: &str = "no_first_token";
@@ -55,7 +62,7 @@ pub fn measure(settings: &Settings, queries: &PhaseQueries, began: Duration, rec
 impl Measured {
     /// Whether the sample was completed well.
     fn add(&mut self, record: &RequestRecord, settings: &Settings) -> bool {
-        let Some(sample) = record.completed_sample() else {
+        let Some(sample) = CompletedSample::from_record(record) else {
             *self.failed.entry(record.outcome.name()).or_default() += 1;
             return false;
         };

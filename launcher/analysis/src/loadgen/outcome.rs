@@ -1,7 +1,7 @@
 //! Makes the logs of each LoadGen test from what the engine recorded. Pure, except that it asks for the process id, which the
 //! logs hold.
 
-use std::{process, time::Duration};
+use std::{process, sync::Arc, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use workload_profiles::{
@@ -19,10 +19,13 @@ use loadgen::{
         messages::{Event, Messages},
         test_log::{Build, Generated, PhaseLog, TestLog},
     },
-    phase_end::PhaseEnd,
+    phase_end,
+    phases::PlannedPhase,
+    queries::PhaseQueries,
 };
 use measurement::{
-    load_result::{IssuedPhase, LoadResult},
+    load_result::LoadResult,
+    phase::{IssuedPhase, PhaseEnd},
     record::RequestRecord,
     recorder::KeptOutput,
 };
@@ -41,8 +44,13 @@ pub struct TestOutcome {
     pub answers: Vec<AccuracyEntry>,
 }
 
-/// The tests of a load, in order. A phase that never began is in no log.
-pub fn outcomes(loadgen: &LoadGen, stages: &[Stage], load: &LoadResult) -> Vec<TestOutcome> {
+/// The tests of a load that issued `phases`, in order. A phase that never began is in no log.
+pub fn outcomes(
+    loadgen: &LoadGen,
+    stages: &[Stage],
+    phases: &[Option<Arc<PlannedPhase>>],
+    load: &LoadResult,
+) -> Vec<TestOutcome> {
     let mut records: Vec<Vec<&RequestRecord>> = vec![Vec::new(); stages.len()];
     for record in load.recorder.records.iter().flatten() {
         records.get_mut(record.stage as usize).into_iter().for_each(|it| it.push(record));
@@ -52,17 +60,18 @@ pub fn outcomes(loadgen: &LoadGen, stages: &[Stage], load: &LoadResult) -> Vec<T
         outputs.get_mut(output.stage as usize).into_iter().for_each(|it| it.push(output));
     }
     let of_test = |(index, test): (usize, &LoadGenTest)| {
-        let phases = stages.iter().zip(&load.phases).zip(records.iter().zip(&outputs));
-        let phases = phases.filter_map(|((stage, issued), (records, outputs))| {
+        let phases = stages.iter().zip(phases.iter().zip(&load.phases)).zip(records.iter().zip(&outputs));
+        let phases = phases.filter_map(|((stage, (planned, issued)), (records, outputs))| {
             let Load::LoadGen { test, phase, .. } = stage.load else { return None };
-            let issued = issued.as_ref().filter(|it| test as usize == index && has_begun(it, records))?;
-            Some(Began { phase, issued, at: issued.began?, records, outputs })
+            let issued = issued.filter(|it| test as usize == index && has_begun(it, records))?;
+            let queries = &planned.as_ref()?.queries;
+            Some(Began { phase, queries, at: issued.began?, end: issued.end, records, outputs })
         });
         let phases: Vec<Began<'_>> = phases.collect();
         // The logs of a test begin with its first phase.
         let zero = phases.first().map_or(Duration::ZERO, |it| it.at);
         let clock = LogClock { zero, started: load.started };
-        let of_phase = |it: &Began<'_>| answers(&test.settings, &it.issued.queries, it.outputs);
+        let of_phase = |it: &Began<'_>| answers(&test.settings, it.queries, it.outputs);
         TestOutcome {
             folder: test.folder(),
             answers: phases.iter().flat_map(of_phase).collect(),
@@ -82,9 +91,11 @@ fn has_begun(issued: &IssuedPhase, records: &[&RequestRecord]) -> bool {
 pub struct Began<'a> {
     pub phase: Phase,
     /// What was issued.
-    pub issued: &'a IssuedPhase,
+    pub queries: &'a PhaseQueries,
     /// When it began, on the clock of the run.
     pub at: Duration,
+    /// Why it issued no more queries; `None` for an accuracy phase that issued all of them.
+    pub end: Option<PhaseEnd>,
     pub records: &'a [&'a RequestRecord],
     /// The outputs that were kept for the accuracy log.
     pub outputs: &'a [&'a KeptOutput],
@@ -129,12 +140,11 @@ pub fn test_log(loadgen: &LoadGen, test: &LoadGenTest, phases: Vec<PhaseLog>, cl
 
 /// The log of a phase.
 pub fn phase_log(test: &LoadGenTest, began: &Began<'_>, clock: &LogClock) -> PhaseLog {
-    let Began { phase, issued, at, records, outputs } = began;
-    let queries = &issued.queries;
+    let Began { phase, queries, at, end, records, outputs } = began;
     let Measured { result, failed, mut errors, last_completion } = measure(&test.settings, queries, *at, records);
     let ended = *at + last_completion;
     let last_issue = records.iter().filter_map(|it| it.sent).max().unwrap_or(*at);
-    let ending = issued.end.and_then(|it| it.event(test.settings.scenario));
+    let ending = end.and_then(|it| phase_end::event(it, test.settings.scenario));
     errors.extend(ending.map(|it| (last_issue, it)));
     let text_only = outputs.iter().any(|it| it.output.token_ids.is_empty() && !it.output.text.is_empty());
     errors.extend(text_only.then(|| (ended, Event::Warning(NO_IDS.into()))));
@@ -154,6 +164,6 @@ pub fn phase_log(test: &LoadGenTest, began: &Began<'_>, clock: &LogClock) -> Pha
         lasted: last_completion,
         result: (*phase == Phase::Performance).then_some(result),
         failed,
-        stopped_early: issued.end.and_then(PhaseEnd::stopped_early).map(str::to_owned),
+        stopped_early: end.and_then(phase_end::stopped_early).map(str::to_owned),
     }
 }

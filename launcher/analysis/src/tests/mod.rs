@@ -22,10 +22,10 @@ use workload_profiles::workload::{
 use serde_json::{Value, json};
 
 use super::*;
-use ::loadgen::phase_end::StopReason;
 use crds::resolve::ResolvedRun;
 use measurement::{
     load_result::{NotMeasured, RuleEnd, StageResult},
+    phase::StopReason,
     record::{Cause, ListIndex, RequestOutcome, RequestRecord},
     recorder::{Keep, Recorder, WireTally},
     vitals::{Vitals, worker::WorkerVitals},

@@ -21,9 +21,9 @@ use super::{
     loadgen::verdict::TestVerdict,
     stage::{EndedBy, StageAnalysis},
 };
-use loadgen::phase_end::StopReason;
 use measurement::{
     load_result::NotMeasured,
+    phase::StopReason,
     record::{Cause, RequestOutcome},
 };
 

@@ -343,7 +343,7 @@ impl InFlightRequest {
         let shared = &self.context.shared;
         let progress = &shared.progress;
         if let Some((phase, began)) = shared.plan.stages[self.stage].phase.as_ref().zip(shared.began(self.stage)) {
-            phase.ended(&record, began, &progress.phase);
+            phase.ended(&record, began);
         }
         if let Some(first) = record.first_token.filter(|_| shared.plan.streaming && record.outcome.is_success()) {
             progress.ttft.add(first.saturating_sub(record.scheduled));

@@ -13,12 +13,11 @@ mod concurrency_limit;
 mod context;
 mod departures;
 mod in_flight;
+mod logprob_fields;
 mod measured_rate;
 mod open_loop;
 mod outcome_counts;
 mod outputs;
-mod phase_progress;
-mod phases;
 mod plan;
 mod prepare;
 mod probes;
@@ -50,16 +49,16 @@ use std::{
     time::Duration,
 };
 
-use crds::units::Seed;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use workload_profiles::{Notice, Workload, workload::Load};
+use workload_profiles::{
+    Notice, Workload,
+    workload::{Load, RequestSource},
+};
 
 use crate::{
     client::{Target, TargetError},
-    data_set::{self, DataSetError, Rows},
     hold::Hold,
     prompt_files::{self, PromptFilesError},
-    questions::{self, QuestionSet, QuestionsError},
     recorded::{self, RecordedError},
     requests::{RequestsError, Seeds, Texts},
     stop::{Stop, StopState},
@@ -69,13 +68,14 @@ use crate::{
 use clock::Clock;
 use files::file_digest::FileDigest;
 pub use in_flight::{check_join, poll_and_spawn};
-use loadgen::queries::QueryError;
-use measurement::{load_result::LoadResult, recorder::Keep, vitals::Vitals};
+use measurement::{load_result::LoadResult, phase::Phase, recorder::Keep, vitals::Vitals};
 pub use outcome_counts::OutcomeCounts;
 pub use outputs::{KeepOutputs, Numbers};
-pub use phase_progress::PhaseProgress;
-pub use phases::PlannedPhase;
 pub use plan::LoadPlan;
+use prompts::{
+    Rows,
+    source::{PromptSource, ReadPrompts, ReadRows},
+};
 use runner::WorkerResult;
 use shared::Shared;
 pub use timeline::{PlannedTime, RecentTimes, Timeline};
@@ -91,24 +91,21 @@ pub enum LoadError {
     /// The requests cannot be prepared.
     #[error(transparent)]
     Requests(#[from] RequestsError),
-    /// A LoadGen phase has no queries.
-    #[error(transparent)]
-    Queries(#[from] QueryError),
+    /// A stage is a phase, and the load has no queries for it.
+    #[error("no queries were drawn for the stage {stage}; this is a bug, please report it")]
+    NoQueries { stage: String },
+    /// The rows of the data set, or the questions, were not read.
+    #[error("no prompts were read for the requests; this is a bug, please report it")]
+    NoPrompts,
     /// A trace cannot be replayed.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A data set cannot be sent.
-    #[error(transparent)]
-    DataSet(#[from] DataSetError),
     /// The tokenizer or the corpus cannot be used.
     #[error(transparent)]
     Prompts(#[from] PromptFilesError),
     /// Recorded sessions cannot be sent.
     #[error(transparent)]
     Recorded(#[from] RecordedError),
-    /// Questions cannot be asked.
-    #[error(transparent)]
-    Questions(#[from] QuestionsError),
     /// A header field of a traffic class cannot be sent.
     #[error("the header fields of a traffic class: {0}")]
     Headers(TargetError),
@@ -127,14 +124,13 @@ impl LoadError {
     /// The error without words of a file, which a server may have sent, or of a filter. `None`: the message has none.
     pub fn without_words(&self) -> Option<String> {
         match self {
-            LoadError::DataSet(error) => error.without_words(),
             LoadError::Prompts(error) => error.without_words(),
             LoadError::Recorded(error) => error.without_words(),
-            LoadError::Questions(error) => error.without_words(),
             // A message about a trace has the number of the line, and no word of it.
             LoadError::Trace(_)
             | LoadError::Requests(_)
-            | LoadError::Queries(_)
+            | LoadError::NoQueries { .. }
+            | LoadError::NoPrompts
             | LoadError::Headers(_)
             | LoadError::System { .. }
             | LoadError::Panic { .. } => None,
@@ -177,8 +173,6 @@ pub struct Progress {
     pub ttft: RecentTimes,
     /// What is planned; empty before the load begins.
     pub timeline: OnceLock<Timeline>,
-    /// Progress of the LoadGen phase that runs.
-    pub phase: PhaseProgress,
 }
 
 impl Progress {
@@ -209,43 +203,44 @@ pub struct Files {
     rows: Arc<Rows>,
     texts: Texts,
     recordings: Arc<Vec<recorded::Session>>,
-    questions: Option<Arc<QuestionSet>>,
+    prompts: Option<Arc<dyn PromptSource>>,
     digests: Vec<FileDigest>,
 }
 
 impl Files {
-    /// Reads the files. `seed` is the one of the run, and decides on the order of shuffled rows.
+    /// Reads the traces, recordings, tokenizer and corpus of a workload. `data_set`: its rows, read before; none where the requests
+    /// have another source.
     ///
     /// # Errors
     /// A file that cannot be read, or whose content is not allowed.
-    pub fn read(workload: &Workload, seed: Seed) -> Result<Files, LoadError> {
-        let (mut traces, data_set) = (trace::read(workload)?, data_set::read_with_digest(workload, seed)?);
+    pub fn read(workload: &Workload, data_set: ReadRows) -> Result<Files, LoadError> {
+        let mut traces = trace::read(workload)?;
         traces.notices.extend(data_set.notices);
-        let prompts = prompt_files::read(workload)?;
-        traces.notices.extend(prompts.notices);
+        let prompt_files = prompt_files::read(workload)?;
+        traces.notices.extend(prompt_files.notices);
         let recordings = recorded::read(workload)?;
         traces.notices.extend(recordings.notices);
-        let digests = traces.digests.iter().cloned().chain(data_set.files).chain(prompts.digests);
-        let questions = questions::read(workload)?;
-        traces.notices.extend(questions.notices);
-        let digests = digests.chain(recordings.digests).chain(questions.files).collect();
-        let recordings = Arc::new(recordings.sessions);
-        let questions = questions.set.map(Arc::new);
-        Ok(Files { traces, rows: Arc::new(data_set.rows), texts: prompts.texts, recordings, questions, digests })
+        let digests = traces.digests.iter().cloned().chain(data_set.files).chain(prompt_files.digests);
+        let digests = digests.chain(recordings.digests).collect();
+        let (rows, recordings) = (Arc::new(data_set.rows), Arc::new(recordings.sessions));
+        Ok(Files { traces, rows, texts: prompt_files.texts, recordings, prompts: None, digests })
     }
 
-    /// The questions that are asked; `None` where the requests have another source.
-    pub fn questions(&self) -> Option<&QuestionSet> {
-        self.questions.as_deref()
+    /// Adds prompts that are written when their requests are made, and the files that they come from.
+    pub fn with_prompts(mut self, prompts: ReadPrompts) -> Files {
+        self.traces.notices.extend(prompts.notices);
+        self.digests.extend(prompts.files);
+        self.prompts = Some(prompts.source);
+        self
     }
 
-    /// The same workload, in which no closed loop asks for more requests than there are questions.
+    /// The same workload, in which no closed loop sends more requests than there are prompts.
     pub fn bounded<'a>(&self, workload: &'a Workload) -> Cow<'a, Workload> {
-        let Some(questions) = &self.questions else { return Cow::Borrowed(workload) };
+        let Some(prompts) = &self.prompts else { return Cow::Borrowed(workload) };
         let mut bounded = workload.clone();
         for stage in &mut bounded.stages {
             if let Load::Closed { count, .. } = &mut stage.load {
-                *count = Some(count.unwrap_or(u64::MAX).min(questions.len()));
+                *count = Some(count.unwrap_or(u64::MAX).min(prompts.count()));
             }
         }
         Cow::Owned(bounded)
@@ -275,6 +270,8 @@ pub struct LoadOrder<'a> {
     pub workload: &'a Workload,
     /// The files of the workload.
     pub files: &'a Files,
+    /// The queries of the stages that are phases, one entry for each stage; fewer where no later stage is a phase.
+    pub phases: &'a [Option<Arc<dyn Phase>>],
     /// The model that each request names.
     pub model: &'a str,
     pub target: &'a Target,
@@ -322,8 +319,7 @@ impl PreparedLoad<'_> {
 /// # Errors
 /// The load could not be prepared.
 pub fn prepare(order: LoadOrder<'_>) -> Result<PreparedLoad<'_>, LoadError> {
-    let LoadOrder { workload, files, model, target, seeds, .. } = order;
-    let plan = plan(workload, files, model, target, seeds)?;
+    let plan = plan(&order)?;
     Ok(PreparedLoad { order, plan })
 }
 
@@ -359,8 +355,22 @@ fn issue(PreparedLoad { order, plan }: PreparedLoad<'_>) -> Result<LoadResult, L
     Ok(sum_up(&shared, ended, started, keep, watch.end()))
 }
 
-/// Issues a workload on the runtime and the clock of the caller, which may be paused: one worker and no thread. For
-/// tests, and for programs that bring their own runtime.
+/// Issues a load on the runtime and the clock of the caller, which may be paused: one worker and no thread. For tests, and for programs
+/// that bring their own runtime.
+///
+/// # Errors
+/// As [`run_load`].
+pub async fn run_order_here(order: LoadOrder<'_>) -> Result<LoadResult, LoadError> {
+    let plan = plan(&order)?;
+    let LoadOrder { target, keep, stop, progress, .. } = order;
+    let shared = Arc::new(Shared::new(plan, Clock::from_runtime(), 1, stop.clone(), progress));
+    let started = clock::now();
+    let worker = Worker::new(0, Arc::clone(&shared), target.clone(), keep);
+    let ended = runner::run(worker).await;
+    Ok(sum_up(&shared, vec![ended], started, keep, Vitals::default()))
+}
+
+/// Issues a workload without phases, data set and questions like [`run_order_here`], and keeps the record of each request.
 ///
 /// # Errors
 /// As [`run_load`].
@@ -372,26 +382,36 @@ pub async fn run_here<'a>(
     stop: &Stop,
 ) -> Result<LoadResult, LoadError> {
     let seeds = seeds.into();
-    let plan = plan(workload, &Files::read(workload, seeds.run)?, model, target, seeds)?;
-    let shared = Arc::new(Shared::new(plan, Clock::from_runtime(), 1, stop.clone(), Arc::default()));
-    let started = clock::now();
-    let worker = Worker::new(0, Arc::clone(&shared), target.clone(), Keep::Records);
-    let ended = runner::run(worker).await;
-    Ok(sum_up(&shared, vec![ended], started, Keep::Records, Vitals::default()))
+    let order = LoadOrder {
+        workload,
+        files: &Files::read(workload, ReadRows::default())?,
+        phases: &[],
+        model,
+        target,
+        seeds,
+        keep: Keep::Records,
+        threads: 1,
+        stop,
+        progress: Arc::default(),
+    };
+    run_order_here(order).await
 }
 
 /// Makes all decisions that come before the first request.
-fn plan(
-    workload: &Workload,
-    files: &Files,
-    model: &str,
-    target: &Target,
-    seeds: Seeds<'_>,
-) -> Result<LoadPlan, LoadError> {
-    let workload = &*questions::with_request_fields(workload, target.api());
-    let plan = LoadPlan::new(workload, &files.traces.entries, model, target.api(), seeds)?;
-    let plan = match &files.questions {
-        Some(questions) => plan.with_questions(workload, questions)?,
+fn plan(order: &LoadOrder<'_>) -> Result<LoadPlan, LoadError> {
+    let LoadOrder { workload, files, phases, model, target, seeds, .. } = *order;
+    let workload = &*logprob_fields::with_logprob_fields(workload, target.api());
+    let lacks_prompts = match &workload.requests {
+        RequestSource::DataSet(_) => files.rows.is_empty(),
+        RequestSource::Questions(_) => files.prompts.is_none(),
+        _ => false,
+    };
+    if lacks_prompts {
+        return Err(LoadError::NoPrompts);
+    }
+    let plan = LoadPlan::new(workload, &files.traces.entries, phases, model, target.api(), seeds)?;
+    let plan = match &files.prompts {
+        Some(prompts) => plan.with_prompts(workload, prompts)?,
         None => plan,
     };
     let plan = plan.with_recordings(workload, Arc::clone(&files.recordings))?;

@@ -72,7 +72,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     let mut feed = Feed { shared, numbers: worker.share(schedule.len()), ahead };
     let phase = shared.plan.stages[stage_context.stage].phase.as_deref();
     // A sample that waits behind others of the same query waits for a permit, and is not late.
-    let one_query = phase.is_some_and(|it| it.queries.len() == 1);
+    let one_query = phase.is_some_and(|it| it.query_count() == 1);
     let at_once = if one_query { shared.most_under_way(stage_context.stage).div_ceil(shared.workers) } else { 0 };
     worker.unless_stopped(warm(context, schedule, at_once.min(MAX_WARM))).await;
     while !worker.is_stopped() && feed.prepare() {}
@@ -86,7 +86,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     let mut pace = Pace::new(shared);
     // When the last request that waited for a permit got it.
     let mut blocked = Duration::ZERO;
-    let phase = phase.filter(|it| it.ends_by_queries());
+    let phase = phase.filter(|it| it.may_end_before_schedule());
     // A phase that one worker ends is over for all workers: its other queries are not issued.
     let stage = stage_context.stage;
     let over = || phase.is_some() && shared.phase_end(stage).is_some();
@@ -136,7 +136,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
         if let Some(phase) = phase {
             let issued = shared.count_query(stage_context.stage);
             // All requests under way belong to this stage: those of earlier stages have ended.
-            let end = phase.after(issued, sent_at.saturating_sub(start), || shared.progress.under_way());
+            let end = phase.after(issued, sent_at.saturating_sub(start), &|| shared.progress.under_way());
             end.into_iter().for_each(|it| shared.end_phase(stage_context.stage, it));
         }
         tidy_up(context, &mut in_flight);
@@ -211,8 +211,8 @@ mod tests {
         stop::Stop,
     };
     use clock::Clock;
-    use loadgen::phase_end::PhaseEnd;
-    use measurement::recorder::Keep;
+    use loadgen::phases::{planned_phases, to_issue};
+    use measurement::{phase::PhaseEnd, recorder::Keep};
     use simulator::{SimOptions, Simulator};
 
     use super::Arc;
@@ -239,7 +239,8 @@ mod tests {
             tokio::spawn(async move { simulator.serve_connection(server).await });
             client
         });
-        let plan = LoadPlan::new(&workload, &[], "m", Api::Completions, Seed(1).into()).unwrap();
+        let phases = to_issue(&planned_phases(&workload).unwrap());
+        let plan = LoadPlan::new(&workload, &[], &phases, "m", Api::Completions, Seed(1).into()).unwrap();
         let shared = Arc::new(Shared::new(plan, Clock::from_runtime(), 3, Stop::default(), Arc::default()));
         let workers = (0..3).map(|it| runner::run(Worker::new(it, Arc::clone(&shared), target.clone(), Keep::Records)));
         let records = join_all(workers).await.into_iter().flat_map(|it| it.recorder.records.unwrap());

@@ -2,6 +2,8 @@
 
 use std::iter;
 
+use measurement::phase::Phase;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KeepOutputs {
     /// No request.
@@ -14,6 +16,17 @@ pub enum KeepOutputs {
 }
 
 impl KeepOutputs {
+    /// The requests of a phase whose output is kept.
+    pub(super) fn of_phase(phase: &dyn Phase) -> KeepOutputs {
+        let count = u32::try_from(phase.request_count()).unwrap_or(u32::MAX);
+        let kept = || (0..count).filter(|it| phase.keeps_output(u64::from(*it)));
+        match kept().count() as u64 {
+            0 => KeepOutputs::None,
+            all if all == phase.request_count() => KeepOutputs::All,
+            _ => KeepOutputs::Some(kept().collect()),
+        }
+    }
+
     pub fn keeps(&self, number: u64) -> bool {
         match self {
             KeepOutputs::None => false,
@@ -102,7 +115,7 @@ mod tests {
         tokio::spawn(async move { server.serve(listener, std::future::pending()).await });
         let target = Target::new(&url, Api::Completions, None, None, &Default::default()).unwrap();
         let workload = workload(streaming, 40);
-        let mut plan = LoadPlan::new(&workload, &[], "m", Api::Completions, Seed(1).into()).unwrap();
+        let mut plan = LoadPlan::new(&workload, &[], &[], "m", Api::Completions, Seed(1).into()).unwrap();
         plan.stages[0].outputs = keep;
         let mut all = plan.recorder(Keep::Records);
         let shared = Arc::new(Shared::new(plan, Clock::start(), 1, Stop::default(), Arc::default()));

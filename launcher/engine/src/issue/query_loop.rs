@@ -1,5 +1,5 @@
-//! [I/O] LoadGen's stream scenarios: a query is sent when all samples of the query before it are complete. One worker
-//! issues all queries.
+//! [I/O] A stream of queries: a query is sent when all samples of the query before it are complete. One worker issues all
+//! queries.
 
 use std::{
     ops::Range,
@@ -13,31 +13,31 @@ use tokio::task::{JoinSet, yield_now};
 
 use super::{
     in_flight::{Due, RequestKind, drain, poll_and_spawn, run_request},
-    phases::PlannedPhase,
     prepare::Ahead,
     shared::Shared,
     stage_context::StageContext,
     unissued::{Unissued, UnissuedNumbers},
     worker::Worker,
 };
+use measurement::phase::Phase;
 
 /// Issues the queries of a stage until one of them ends the phase.
-pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, phase: &PlannedPhase) -> Unissued {
+pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, phase: &dyn Phase) -> Unissued {
     let (context, stage) = (&worker.context, stage_context.stage);
     let shared = &context.shared;
-    let queries = &phase.queries;
     if worker.index != 0 {
         stage_context.start().await;
         return Unissued::Over(UnissuedNumbers::default());
     }
-    let samples_at_once = queries.samples(0).len();
+    let samples = phase.samples_per_query();
+    let samples_at_once = usize::try_from(samples).unwrap_or(usize::MAX);
     worker.unless_stopped(context.client.warm(samples_at_once, 0)).await;
-    let mut numbers = 0..queries.sample_count() as u64;
+    let mut numbers = 0..phase.request_count();
     let mut ahead = Ahead::new(stage, Some(samples_at_once));
     prepare(&mut ahead, shared, &mut numbers).await;
     let start = stage_context.start().await;
     worker.wait_until(start).await;
-    for query in 0..queries.len() {
+    for _ in 0..phase.query_count() {
         if worker.is_stopped() {
             // The next query is due when the last one is complete, so none is unissued.
             return Unissued::Stopped { at: shared.clock.now(), numbers: UnissuedNumbers::default() };
@@ -45,7 +45,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, p
         let issued_at = shared.clock.now();
         let mut in_flight = JoinSet::new();
         let answered = Arc::new(AtomicBool::new(false));
-        for _ in queries.samples(query) {
+        for _ in 0..samples {
             let Some(prepared) = ahead.next(shared, || numbers.next()) else { break };
             let due = Due { at: issued_at, ..Due::default() };
             let (context, answered) = (Arc::clone(context), Arc::clone(&answered));
@@ -54,7 +54,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, p
                 answered.fetch_or(was_answered, Ordering::Relaxed);
             });
         }
-        let end = phase.after(shared.count_query(stage), issued_at.saturating_sub(start), || 0);
+        let end = phase.after(shared.count_query(stage), issued_at.saturating_sub(start), &|| 0);
         prepare(&mut ahead, shared, &mut numbers).await;
         drain(shared, in_flight, None).await;
         if let Some(end) = end {

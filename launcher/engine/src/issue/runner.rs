@@ -15,8 +15,7 @@ use super::{
     worker::Worker,
 };
 use crate::stop::StopState;
-use loadgen::phase_end::PhaseEnd;
-use measurement::{record::RequestOutcome, recorder::Recorder, vitals::worker::WorkerVitals};
+use measurement::{phase::PhaseEnd, record::RequestOutcome, recorder::Recorder, vitals::worker::WorkerVitals};
 
 /// How long before a stage its connections and first requests are made, after the pause before it.
 const WARMING: Duration = Duration::from_secs(1);
@@ -70,7 +69,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
                 Some(Err(_)) | None => Unissued::Over(UnissuedNumbers::default()),
             },
             PlannedLoad::Closed(slots) => closed_loop::run(&worker, &mut stage_context, *slots).await,
-            PlannedLoad::Stream(queries) => query_loop::run(&worker, &mut stage_context, queries).await,
+            PlannedLoad::Stream(phase) => query_loop::run(&worker, &mut stage_context, &**phase).await,
         };
         vitals.stages.push(stage_context.watch.take().map(|it| it.close(shared.clock.now())).unwrap_or_default());
         if let Some(probing) = stage_context.probing {

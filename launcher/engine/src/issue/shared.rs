@@ -30,9 +30,9 @@ use crate::{
     stop::{Stop, StopReason, StopState},
 };
 use clock::Clock;
-use loadgen::phase_end::PhaseEnd;
 use measurement::{
-    load_result::{IssuedPhase, NotMeasured, RuleEnd, StageResult},
+    load_result::{NotMeasured, RuleEnd, StageResult},
+    phase::{IssuedPhase, PhaseEnd},
     record::RequestRecord,
     window::StageWindow,
 };
@@ -64,7 +64,7 @@ struct SharedStage {
     start_rate: StartRate,
     stop_rules: StopRules,
     concurrency_limit: ConcurrencyLimit,
-    /// For a LoadGen phase: the queries that were issued, and why no more are.
+    /// For a phase: the queries that were issued, and why no more are.
     issued: AtomicU64,
     end: OnceLock<PhaseEnd>,
     /// Whether a stop or a rule ended the stage on a worker.
@@ -79,7 +79,7 @@ impl Shared {
             start: OnceLock::new(),
             counts: plan.gives_rates(index).then(StageCounts::default),
             drawn: OnceLock::new(),
-            // LoadGen's own rules end its phases.
+            // A phase has rules of its own.
             stop_rules: StopRules::new(if stage.phase.is_none() { &plan.stop_rules } else { &[] }),
             claims: match stage.load {
                 PlannedLoad::Open(_) | PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => Claims::default(),
@@ -243,12 +243,12 @@ impl Shared {
         &self.stages[stage].concurrency_limit
     }
 
-    /// Counts a query of a LoadGen phase, and returns how many were issued so far.
+    /// Counts a query of a phase, and returns how many were issued so far.
     pub(super) fn count_query(&self, stage: usize) -> u64 {
         self.stages[stage].issued.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Ends a LoadGen phase; the first reason is kept.
+    /// Ends a phase; the first reason is kept.
     pub(super) fn end_phase(&self, stage: usize, end: PhaseEnd) {
         let _ = self.stages[stage].end.set(end);
     }
@@ -268,23 +268,23 @@ impl Shared {
         is_cut.then(|| Duration::from_nanos(stage.ended.load(Ordering::Relaxed)))
     }
 
-    /// Called when all workers have ended a stage: a LoadGen phase that nothing else ended has issued all its queries.
+    /// Called when all workers have ended a stage: a phase that nothing else ended has issued all its queries.
     pub(super) fn close_phase(&self, stage: usize) {
         if let Some(end) = self.plan.stages[stage].phase.as_ref().and_then(|it| it.at_the_end()) {
             self.end_phase(stage, end);
         }
     }
 
-    /// Why a LoadGen phase issues no more queries; `None` while it issues them.
+    /// Why a phase issues no more queries; `None` while it issues them.
     pub(super) fn phase_end(&self, stage: usize) -> Option<PhaseEnd> {
         self.stages[stage].end.get().copied()
     }
 
-    /// The result of each LoadGen phase, one entry for each stage; `None` for a stage of another load.
+    /// The result of each phase, one entry for each stage; `None` for a stage that is no phase.
     pub(super) fn issued_phases(&self) -> Vec<Option<IssuedPhase>> {
         let of_stage = |(index, stage): (usize, &PlannedStage)| {
-            let queries = Arc::clone(&stage.phase.as_ref()?.queries);
-            Some(IssuedPhase { queries, began: self.began(index), end: self.phase_end(index) })
+            stage.phase.as_ref()?;
+            Some(IssuedPhase { began: self.began(index), end: self.phase_end(index) })
         };
         self.plan.stages.iter().enumerate().map(of_stage).collect()
     }

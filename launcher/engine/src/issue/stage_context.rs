@@ -46,9 +46,6 @@ impl<'a> StageContext<'a> {
                 self.samples = Some(UnderWaySamples::start(shared, self.stage, start));
             }
         }
-        if let (0, Some(phase)) = (self.worker.index, &shared.plan.stages[self.stage].phase) {
-            phase.begin(&shared.progress.phase);
-        }
         self.watch = Some(StageWatch::open(start));
         self.worker.context.recorder().open(self.stage, shared.window(self.stage), start);
         if let (Some(sleeper), Some(probes)) = (&self.worker.probe_sleeper, shared.plan.probes.rate()) {

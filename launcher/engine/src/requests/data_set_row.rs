@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use workload_profiles::workload::{DataSet, PromptForm};
 
 use super::RequestedLengths;
-use crate::data_set::Rows;
+use prompts::Rows;
 
 /// Appends the prompt of the row with this number to `text`, in the form in which it is sent.
 pub(super) fn write(rows: &Rows, number: u64, set: &DataSet, text: &mut String) -> RequestedLengths {

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use crds::units::Seed;
 use measurement::rows_used::RowsUsed;
+use prompts::{Rows, source::PromptSource};
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 use workload_profiles::{
@@ -29,7 +30,7 @@ use workload_profiles::{
     workload::{DataSet, Images, PromptForm, PromptReuse, RequestSource, TraceEntry},
 };
 
-use crate::{data_set::Rows, questions::QuestionSet, trace::Blocks};
+use crate::trace::Blocks;
 pub use draft::Draft;
 use images::ImagePool;
 pub(crate) use lengths::{LengthDraws, Sampler};
@@ -213,12 +214,12 @@ enum Source {
     SharedPrefix(SharedPrefix),
     Rows(DataSet, Option<(Arc<Rows>, Arc<RowChoice>)>),
     Blocks(TraceBlocks),
-    Questions(Option<Arc<QuestionSet>>),
+    Prompts(Option<Arc<dyn PromptSource>>),
 }
 
 impl Requests {
     /// Prepares a source. A data set has no rows until [`Requests::with_rows`], and a source of questions has none until
-    /// [`Requests::with_questions`].
+    /// [`Requests::with_prompts`].
     ///
     /// # Errors
     /// The source is too large.
@@ -237,7 +238,7 @@ impl Requests {
             RequestSource::Conversations(_) => Source::Mock,
             RequestSource::TraceBlocks { block_size } => Source::Blocks(TraceBlocks::new(*block_size, seeds, prompts)),
             RequestSource::Recorded(_) => Source::Mock,
-            RequestSource::Questions(_) => Source::Questions(None),
+            RequestSource::Questions(_) => Source::Prompts(None),
         };
         Ok(Requests { source, form, texts: Texts::default(), has_messages: false, images: None })
     }
@@ -263,10 +264,10 @@ impl Requests {
         }
     }
 
-    /// Sets the questions: request i asks question i. Has no effect on another source.
-    pub(crate) fn with_questions(self, questions: Arc<QuestionSet>) -> Requests {
+    /// Sets the prompts: request i sends prompt i. Has no effect on another source.
+    pub(crate) fn with_prompts(self, prompts: Arc<dyn PromptSource>) -> Requests {
         match self.source {
-            Source::Questions(_) => Requests { source: Source::Questions(Some(questions)), ..self },
+            Source::Prompts(_) => Requests { source: Source::Prompts(Some(prompts)), ..self },
             _ => self,
         }
     }
@@ -353,7 +354,7 @@ impl Requests {
         match &self.source {
             Source::Random(random) => random.group(number),
             Source::SharedPrefix(prefixes) => Some(prefixes.group(number)),
-            Source::Mock | Source::Blocks(_) | Source::Rows(..) | Source::Questions(_) => None,
+            Source::Mock | Source::Blocks(_) | Source::Rows(..) | Source::Prompts(_) => None,
         }
     }
 
@@ -373,10 +374,10 @@ impl Requests {
             Source::Random(random) => random.write(&self.texts, self.has_messages, (stage, number), recorded, draft),
             Source::SharedPrefix(prefixes) => prefixes.write(&self.texts, stage, number, &mut draft.prompt),
             Source::Blocks(blocks) => blocks.write(&self.texts, (stage, number), recorded, &mut draft.prompt),
-            Source::Questions(None) => RequestedLengths::default(),
-            Source::Questions(Some(questions)) => {
-                questions.write(number, &mut draft.prompt);
-                RequestedLengths { output: Some(questions.max_tokens()), ..RequestedLengths::default() }
+            Source::Prompts(None) => RequestedLengths::default(),
+            Source::Prompts(Some(prompts)) => {
+                prompts.write(number, &mut draft.prompt);
+                RequestedLengths { output: Some(prompts.max_tokens()), ..RequestedLengths::default() }
             }
             Source::Rows(set, _) => match self.row(stage, number) {
                 Some((rows, row)) => data_set_row::write(rows, row, set, &mut draft.prompt),

@@ -28,7 +28,6 @@ use workload_profiles::{
 };
 
 use crate::{
-    data_set::Rows,
     recorded,
     requests::{BlockTexts, RequestsError, RowChoice, Seeds, SharedPrefix, Texts},
 };
@@ -36,6 +35,7 @@ pub(crate) use chain::{Answer, Chain, MAX_HISTORY, NextTurn};
 use conversations::Conversations;
 use measurement::rows_used::RowsUsed;
 pub(crate) use prompt::{PromptStyle, message};
+use prompts::Rows;
 pub(crate) use recorded_session::RecordedSession;
 use repeated_prompts::RepeatedPrompts;
 

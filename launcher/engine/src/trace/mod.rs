@@ -30,7 +30,7 @@ use workload_profiles::{
 pub use blocks::Blocks;
 pub(crate) use blocks::hashes;
 
-use crate::lines::{Bounded, Line, read_line};
+use files::lines::{Bounded, Line, read_line};
 
 /// The most bytes that are read: ten million lines of a hundred bytes.
 const MAX_BYTES: u64 = 1 << 30;

@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use engine::{
-    issue::run_here,
-    stop::{Stop, StopReason},
-};
+use engine::stop::{Stop, StopReason};
 use measurement::{
     load_result::LoadResult,
     record::{RequestOutcome, RequestRecord},
@@ -139,8 +136,7 @@ async fn every_sample_of_a_run_that_is_stopped_is_counted_once() {
             tokio::time::sleep(millis(100)).await;
             if abort { stop.abort(StopReason::Signal) } else { stop.drain(StopReason::Deadline) }
         };
-        let (result, ()) = tokio::join!(run_here(&workload, "m", &target, crds::units::Seed(42), &stop), stopping);
-        let result = result.unwrap();
+        let (result, ()) = tokio::join!(issue_until(&workload, &target, &stop), stopping);
         let records = records(&result);
         let sent = records.iter().filter(|it| it.sent.is_some()).count();
         assert_eq!((sent, result.issued, result.unissued), (8, 8, 12), "{abort}");

@@ -6,13 +6,19 @@ use crds::{
     benchmark_run::{Api, SimulatorPreset},
     units::{RequestRate, Seed, Span},
 };
-use engine::{client::Target, issue::run_here, stop::Stop};
+use engine::{
+    client::Target,
+    issue::{LoadOrder, run_order_here},
+    stop::Stop,
+};
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use loadgen::phases::{planned_phases, to_issue};
 use measurement::{
     load_result::LoadResult,
     record::{RequestOutcome, RequestRecord},
+    recorder::Keep,
 };
 use simulator::{
     SimOptions, Simulator,
@@ -20,6 +26,7 @@ use simulator::{
     latency::StepCosts,
 };
 use tokio::io::{DuplexStream, duplex};
+use workload_files::WorkloadFiles;
 use workload_profiles::{
     Workload,
     workload::{Arrivals, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Stage},
@@ -163,7 +170,25 @@ pub async fn issue(workload: &Workload, target: &Target) -> LoadResult {
 }
 
 pub async fn issue_until(workload: &Workload, target: &Target, stop: &Stop) -> LoadResult {
-    run_here(workload, "m", target, Seed(42), stop).await.unwrap()
+    try_issue(workload, target, Seed(42), stop).await.unwrap()
+}
+
+/// Issues a workload with its files and phases, and keeps the record of each request.
+pub async fn try_issue(workload: &Workload, target: &Target, seed: Seed, stop: &Stop) -> Result<LoadResult, String> {
+    let files = WorkloadFiles::read(workload, seed).map_err(|it| it.to_string())?;
+    let order = LoadOrder {
+        workload,
+        files: &files.to_send,
+        phases: &to_issue(&planned_phases(workload).unwrap()),
+        model: "m",
+        target,
+        seeds: seed.into(),
+        keep: Keep::Records,
+        threads: 1,
+        stop,
+        progress: Arc::default(),
+    };
+    run_order_here(order).await.map_err(|it| it.to_string())
 }
 
 /// Every record, by stage and number.

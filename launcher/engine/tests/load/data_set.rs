@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crds::units::Seed;
-use engine::{client::Target, issue::run_here, stop::Stop};
+use engine::{client::Target, stop::Stop};
 use measurement::{load_result::LoadResult, record::RequestOutcome};
 use serde_json::json;
 use workload_profiles::{
@@ -40,7 +40,7 @@ async fn run_with(
     let set = DataSet::new(path, DataSetFormat::Json, prompt, 3, rows as u64);
     let workload = Workload { requests: RequestSource::DataSet(set), loadgen, ..workload(vec![stage], 1) };
     let target = simulated(server(millis(2), millis(1)));
-    let result = run_here(&workload, "m", &target, Seed(1), &Stop::default()).await.map_err(|it| it.to_string())?;
+    let result = try_issue(&workload, &target, Seed(1), &Stop::default()).await?;
     assert!(all(&result, RequestOutcome::Ok));
     assert!(records(&result).iter().all(|it| it.output_tokens == Some(3)));
     Ok(records(&result).iter().map(|it| (it.number, it.requested_input_tokens, it.input_tokens)).collect())
@@ -118,7 +118,7 @@ async fn issue_rows(
     let set = DataSet { used_up, across_stages, count: None, ..DataSet::new(path, DataSetFormat::Text, prompt, 1, 1) };
     let workload = Workload { requests: RequestSource::DataSet(set), ..workload };
     let target = simulated(server(millis(2), millis(1)));
-    run_here(&workload, "m", &target, Seed(1), &Stop::default()).await.map_err(|it| it.to_string())
+    try_issue(&workload, &target, Seed(1), &Stop::default()).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -204,7 +204,7 @@ async fn a_conversation_is_sent_as_messages_with_the_length_of_its_answer() {
         tokio::spawn(async move { simulator.serve_connection(server).await });
         client
     });
-    let result = run_here(&workload, "m", &target, Seed(1), &Stop::default()).await.unwrap();
+    let result = try_issue(&workload, &target, Seed(1), &Stop::default()).await.unwrap();
     assert!(all(&result, RequestOutcome::Ok));
     assert_eq!(records(&result)[0].output_tokens, Some(4));
 }
@@ -235,11 +235,11 @@ async fn prompts_of_blocks_have_the_recorded_lengths() {
         }
     };
     let target = simulated(server(millis(2), millis(1)));
-    let result = run_here(&replay(Some("hash_ids")), "m", &target, Seed(1), &Stop::default()).await.unwrap();
+    let result = try_issue(&replay(Some("hash_ids")), &target, Seed(1), &Stop::default()).await.unwrap();
     let mut sent: Vec<_> = records(&result).iter().map(|it| (it.number, it.input_tokens, it.output_tokens)).collect();
     sent.sort_unstable();
     assert_eq!(sent, [(0, Some(40), Some(2)), (1, Some(44), Some(2)), (2, Some(25), Some(2))]);
-    let error = run_here(&replay(None), "m", &target, Seed(1), &Stop::default()).await.unwrap_err().to_string();
+    let error = try_issue(&replay(None), &target, Seed(1), &Stop::default()).await.unwrap_err();
     assert!(error.contains("the stage replay replays no trace with hashes"), "{error}");
 }
 
@@ -259,7 +259,7 @@ async fn a_recorded_conversation_is_sent_turn_by_turn() {
     let sessions = Sessions { unit: Unit::Session, ..Sessions::default() };
     let workload = Workload { requests: RequestSource::DataSet(set), sessions, ..workload(vec![closed(1, 2)], 1) };
     let target = simulated(server(millis(2), millis(1)));
-    let result = run_here(&workload, "m", &target, Seed(1), &Stop::default()).await.unwrap();
+    let result = try_issue(&workload, &target, Seed(1), &Stop::default()).await.unwrap();
     assert!(all(&result, RequestOutcome::Ok));
     let mut sent: Vec<_> =
         records(&result).iter().map(|it| (it.scheduled, it.input_tokens.unwrap(), it.output_tokens.unwrap())).collect();

@@ -11,9 +11,10 @@ use engine::{
     issue::run_here,
     stop::{Stop, StopReason},
 };
-use loadgen::phase_end::PhaseEnd;
+use loadgen::phases::planned_phases;
 use measurement::{
-    load_result::{IssuedPhase, LoadResult},
+    load_result::LoadResult,
+    phase::{IssuedPhase, Phase as _, PhaseEnd},
     record::{RequestOutcome, RequestRecord},
 };
 use simulator::{
@@ -66,9 +67,10 @@ fn phase(result: &LoadResult) -> &IssuedPhase {
     result.phases[0].as_ref().unwrap()
 }
 
-/// The sample of the data set that a request asked for.
-fn sample(phase: &IssuedPhase, number: u64) -> u64 {
-    phase.queries.sample(number as usize).unwrap().into()
+/// The samples of the data set that the requests of each stage ask for.
+fn samples(workload: &Workload) -> Vec<Vec<u64>> {
+    let phases = planned_phases(workload).unwrap().into_iter().flatten();
+    phases.map(|it| (0..it.request_count()).map(|number| it.row(number)).collect()).collect()
 }
 
 /// When each sample was due, in milliseconds after the start of its phase.
@@ -104,10 +106,16 @@ async fn a_server_phase_issues_at_the_times_of_loadgen() {
         11_102_366_079,
     ];
     assert_eq!(due, expected);
-    let issued: Vec<u64> = (0..12).map(|it| sample(phase(&result), it)).collect();
-    assert_eq!(issued, [4, 5, 9, 1, 6, 0, 3, 1, 5, 9, 7, 6]);
+    assert_eq!(samples(&workload)[0][..12], [4, 5, 9, 1, 6, 0, 3, 1, 5, 9, 7, 6]);
     assert!(all_ok(&records) && records.iter().all(|it| it.send_lag().unwrap() < millis(1)));
     assert_eq!(phase(&result).end, Some(PhaseEnd::Natural));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_phase_without_queries_is_refused() {
+    let (workload, target) = (test(settings(Scenario::Server)), simulated(quick()));
+    let error = run_here(&workload, "m", &target, crds::units::Seed(42), &Stop::default()).await.unwrap_err();
+    assert_eq!(error.to_string(), "no queries were drawn for the stage phase-0; this is a bug, please report it");
 }
 
 #[tokio::test(start_paused = true)]
@@ -182,12 +190,12 @@ async fn offline_everything_is_due_at_once_and_waits_for_its_place() {
 async fn an_accuracy_test_sends_every_sample_of_every_set_once() {
     for scenario in Scenario::ALL {
         let wanted = Settings { mode: Mode::AccuracyOnly, min_duration_ms: 0, ..settings(scenario) };
-        let result = issue(&test(wanted), &simulated(quick())).await;
+        let workload = test(wanted);
+        let result = issue(&workload, &simulated(quick())).await;
         assert_eq!(result.phases.len(), 2);
-        let mut sent: Vec<u64> = records(&result)
-            .iter()
-            .map(|it| sample(result.phases[it.stage as usize].as_ref().unwrap(), it.number))
-            .collect();
+        let samples = samples(&workload);
+        let sample = |it: &RequestRecord| samples[it.stage as usize][it.number as usize];
+        let mut sent: Vec<u64> = records(&result).iter().map(sample).collect();
         sent.sort_unstable();
         if scenario == Scenario::MultiStream {
             // The last query of each set is filled up with samples from the start of the set.
@@ -223,11 +231,11 @@ async fn the_largest_query_count_ends_a_phase() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_submission_run_numbers_its_samples_through_all_phases() {
+#[test]
+fn a_submission_run_numbers_its_samples_through_all_phases() {
     let wanted = Settings { mode: Mode::SubmissionRun, min_duration_ms: 0, ..settings(Scenario::SingleStream) };
-    let result = issue(&test(wanted), &simulated(quick())).await;
-    let first: Vec<u64> = result.phases.iter().flatten().map(|it| it.queries.first_sample).collect();
+    let phases = planned_phases(&test(wanted)).unwrap();
+    let first: Vec<u64> = phases.iter().flatten().map(|it| it.queries.first_sample).collect();
     assert_eq!(first, [0, 10, 20]);
 }
 
@@ -242,8 +250,7 @@ async fn a_stopped_phase_says_what_stopped_it() {
             tokio::time::sleep(millis(1_050)).await;
             stop.drain(StopReason::Deadline);
         };
-        let (result, ()) = tokio::join!(run_here(&workload, "m", &target, crds::units::Seed(42), &stop), stopping);
-        let result = result.unwrap();
+        let (result, ()) = tokio::join!(issue_until(&workload, &target, &stop), stopping);
         assert_eq!(phase(&result).end, Some(PhaseEnd::Stopped(StopReason::Deadline)));
         let records = records(&result);
         assert!(!records.is_empty() && all_ok(&records), "{scenario:?}");
@@ -252,7 +259,8 @@ async fn a_stopped_phase_says_what_stopped_it() {
 
 /// The outcome of the only test of a workload.
 pub fn outcome(workload: &Workload, result: &LoadResult) -> TestOutcome {
-    let mut tests = outcomes(workload.loadgen.as_ref().unwrap(), &workload.stages, result);
+    let phases = planned_phases(workload).unwrap();
+    let mut tests = outcomes(workload.loadgen.as_ref().unwrap(), &workload.stages, &phases, result);
     assert_eq!(tests.len(), 1);
     tests.remove(0)
 }
@@ -312,8 +320,8 @@ async fn a_test_that_is_stopped_has_logs_that_say_so() {
         tokio::time::sleep(millis(1_000)).await;
         stop.drain(StopReason::Signal);
     };
-    let (result, ()) = tokio::join!(run_here(&workload, "m", &target, crds::units::Seed(42), &stop), stopping);
-    let test = outcome(&workload, &result.unwrap());
+    let (result, ()) = tokio::join!(issue_until(&workload, &target, &stop), stopping);
+    let test = outcome(&workload, &result);
     let verdict = TestVerdict::from_outcome(&test);
     assert_eq!(verdict.valid, Some(false));
     assert!(verdict.reasons[0].contains("stopped on request"), "{:?}", verdict.reasons);

@@ -5,20 +5,22 @@ use std::path::PathBuf;
 use accuracy::mmlu::{LETTERS, from_log_probabilities, from_text};
 use crds::units::Seed;
 use engine::{
-    issue::{Files, run_here},
+    issue::{LoadError, run_here},
     stop::Stop,
 };
 use measurement::{load_result::LoadResult, record::RequestOutcome};
 use serde_json::json;
+use workload_files::WorkloadFiles;
 use workload_profiles::{
     Workload,
-    workload::{Load, RequestSource, Stage},
+    workload::{DataSet, DataSetFormat, Load, PromptColumn, PromptForm, RequestSource, Stage},
 };
 
 use super::common::*;
 
 fn questions(scoring: serde_json::Value, streaming: bool, stage: Stage) -> Workload {
-    let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset-fixtures/mmlu/hf_all");
+    let data =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../data-sets/tests/fixtures/dataset-fixtures/mmlu/hf_all");
     let source = json!({"questions": {"data": data, "split": "test", "shots": 5, "format": "original", "scoring": scoring,
         "maxTokens": 1, "domains": "original", "details": true}});
     let requests: RequestSource = serde_json::from_value(source).unwrap();
@@ -27,7 +29,7 @@ fn questions(scoring: serde_json::Value, streaming: bool, stage: Stage) -> Workl
 
 async fn run(workload: &Workload) -> LoadResult {
     let target = simulated(server(millis(2), millis(1)));
-    let result = run_here(workload, "m", &target, Seed(1), &Stop::default()).await.unwrap();
+    let result = try_issue(workload, &target, Seed(1), &Stop::default()).await.unwrap();
     assert!(all(&result, RequestOutcome::Ok));
     result
 }
@@ -64,11 +66,23 @@ async fn a_text_is_kept_alone() {
 fn a_workload_is_bounded_by_its_questions() {
     let count = |limit: u64| {
         let workload = questions(json!("text"), true, closed(4, limit));
-        let files = Files::read(&workload, Seed(1)).unwrap();
+        let files = WorkloadFiles::read(&workload, Seed(1)).unwrap();
         match &files.bounded(&workload).stages[0].load {
             Load::Closed { count, .. } => *count,
             other => panic!("{other:?}"),
         }
     };
     assert_eq!((count(1_000), count(5)), (Some(18), Some(5)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_and_rows_that_were_not_read_are_refused() {
+    let questions = questions(json!("text"), true, closed(1, 1));
+    let set = DataSet::new("d", DataSetFormat::Json, PromptColumn::from_form(PromptForm::Text), 1, 1);
+    let rows = Workload { requests: RequestSource::DataSet(set), ..workload(vec![closed(1, 1)], 1) };
+    for workload in [questions, rows] {
+        let target = simulated(server(millis(2), millis(1)));
+        let error = run_here(&workload, "m", &target, Seed(1), &Stop::default()).await.unwrap_err();
+        assert!(matches!(error, LoadError::NoPrompts), "{error}");
+    }
 }

@@ -15,7 +15,7 @@ use crds::{
 };
 use engine::{
     client::Target,
-    issue::{Files, LoadOrder, Progress, run_load},
+    issue::{LoadOrder, Progress, run_load},
     stop::{Stop, StopReason},
 };
 use http_body_util::{BodyExt as _, Full};
@@ -24,6 +24,7 @@ use hyper_util::rt::TokioIo;
 use measurement::{load_result::LoadResult, record::RequestOutcome, recorder::Keep};
 use simulator::{SimOptions, Simulator};
 use tokio::{net::TcpListener, sync::oneshot};
+use workload_files::WorkloadFiles;
 use workload_profiles::{
     Workload,
     workload::{
@@ -120,10 +121,11 @@ fn run_on(url: &str, workload: &Workload, threads: usize, progress: &Arc<Progres
 
 fn run_until(url: &str, workload: &Workload, threads: usize, progress: &Arc<Progress>, stop: &Stop) -> LoadResult {
     let target = Target::new(url, workload.api, None, None, &Default::default()).unwrap();
-    let files = Files::read(workload, Seed(1)).unwrap();
+    let files = WorkloadFiles::read(workload, Seed(1)).unwrap().to_send;
     run_load(LoadOrder {
         workload,
         files: &files,
+        phases: &[],
         model: "m",
         target: &target,
         seeds: Seed(1).into(),

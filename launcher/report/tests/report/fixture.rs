@@ -9,9 +9,9 @@ use crds::{
     units::{RequestRate, Seed, Span},
 };
 use files::file_digest::FileDigest;
-use loadgen::phase_end::StopReason;
 use measurement::{
     histogram::TimeHistogram,
+    phase::StopReason,
     record::{RequestOutcome, RequestRecord},
     recorder::{Keep, Recorder, Records, Steps, WireTally},
     rows_used::RowsUsed,

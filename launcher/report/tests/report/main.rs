@@ -26,8 +26,8 @@ use std::{
 use crds::{Envelope, Outcome};
 use document::{ManagedServerDocument, ReportDocument, TOOL_VERSION};
 use fixture::{Analysed, Fixture, PROFILE, ms, normal};
-use loadgen::phase_end::StopReason;
 use measurement::{
+    phase::StopReason,
     record::{Cause, Limit, ListIndex, RequestOutcome, RequestRecord},
     recorder::{Records, WireTally},
 };

@@ -3,8 +3,9 @@
 //!
 //! The load itself is issued by a function that is given, a trial or the whole workload at a time.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use crds::wording::with_causes;
 use tracing::info;
 use workload_profiles::{
     Workload,
@@ -20,6 +21,7 @@ use analysis::loadgen::{
 use loadgen::{
     logs::{accuracy_log::AccuracyEntry, test_log::PhaseLog},
     peak::{self, Tried},
+    phases::{PlannedPhase, planned_phases},
     results::early_stopping::EarlyStopping,
     search::{self, Trial},
 };
@@ -42,6 +44,14 @@ pub(super) enum ShowForecast {
     No,
 }
 
+/// A load that is issued: a workload, or a trial of it.
+pub(super) struct OneLoad<'a> {
+    pub(super) workload: &'a Workload,
+    /// Those of its stages that are phases; empty for a workload without.
+    pub(super) phases: &'a [Option<Arc<PlannedPhase>>],
+    pub(super) show_forecast: ShowForecast,
+}
+
 /// What was issued, and what came of it.
 pub(super) struct Issued {
     /// As it was issued in the load that counts: with the rate that was found.
@@ -58,15 +68,17 @@ pub(super) struct Issued {
 pub(super) fn issue(
     workload: &Workload,
     last_offline: impl FnOnce() -> Option<f64>,
-    mut load: impl FnMut(&Workload, ShowForecast) -> Result<LoadResult, Failure>,
+    mut load: impl FnMut(&OneLoad<'_>) -> Result<LoadResult, Failure>,
 ) -> Result<Issued, Failure> {
     let Some(loadgen) = &workload.loadgen else {
-        let load = load(workload, ShowForecast::Yes)?;
+        let load = load(&OneLoad { workload, phases: &[], show_forecast: ShowForecast::Yes })?;
         return Ok(Issued { workload: workload.clone(), load, tests: Vec::new(), trials: Vec::new() });
     };
     let mut one = |workload: Workload, show_forecast: ShowForecast| -> Result<Issued, Failure> {
-        let load = load(&workload, show_forecast)?;
-        let tests = workload.loadgen.as_ref().map(|it| outcomes(it, &workload.stages, &load)).unwrap_or_default();
+        let phases = planned_phases(&workload).map_err(|it| Failure::configuration(with_causes(&it)))?;
+        let load = load(&OneLoad { workload: &workload, phases: &phases, show_forecast })?;
+        let tests = workload.loadgen.as_ref().map(|it| outcomes(it, &workload.stages, &phases, &load));
+        let tests = tests.unwrap_or_default();
         Ok(Issued { workload, load, tests, trials: Vec::new() })
     };
     let known = match loadgen.auto_qps {

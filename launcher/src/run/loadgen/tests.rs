@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use crds::{
     benchmark_run::{Api, SimulatorPreset},
     units::Seed,
@@ -11,9 +9,12 @@ use super::*;
 use analysis::loadgen::verdict::TestVerdict;
 use engine::{
     client::Target,
-    issue::run_here,
+    issue::{Files, LoadOrder, run_order_here},
     stop::{Stop, StopReason},
 };
+use loadgen::phases::to_issue;
+use measurement::recorder::Keep;
+use prompts::source::ReadRows;
 use simulator::{SimOptions, Simulator, latency::StepCosts};
 
 /// A workload of one Server test.
@@ -48,7 +49,7 @@ fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
 /// stopped, and when.
 fn run(workload: &Workload, stop: impl Fn(usize) -> Option<Duration>) -> Issued {
     let mut loads = 0..;
-    let load = |workload: &Workload, _| {
+    let load = |one: &OneLoad<'_>| {
         let at = loads.next().and_then(&stop);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         runtime.block_on(async {
@@ -68,7 +69,19 @@ fn run(workload: &Workload, stop: impl Fn(usize) -> Option<Duration>) -> Issued 
                     stop.drain(StopReason::Signal);
                 }
             };
-            let (result, ()) = tokio::join!(run_here(workload, "m", &target, Seed(1), &stop), stopping);
+            let order = LoadOrder {
+                workload: one.workload,
+                files: &Files::read(one.workload, ReadRows::default()).unwrap(),
+                phases: &to_issue(one.phases),
+                model: "m",
+                target: &target,
+                seeds: Seed(1).into(),
+                keep: Keep::Records,
+                threads: 1,
+                stop: &stop,
+                progress: Arc::default(),
+            };
+            let (result, ()) = tokio::join!(run_order_here(order), stopping);
             Ok(result.unwrap())
         })
     };

@@ -11,8 +11,8 @@ use accuracy::mmlu::{
 use analysis::{Accuracy, AccuracyFigure, AccuracyLimit, NotComputed};
 use charts::svg::{Ranked, Ranking, draw_ranking};
 use crds::AccuracyVerdict;
-use engine::questions::{QuestionSet, categories, format};
 use measurement::{load_result::LoadResult, record::RequestRecord, recorder::KeptOutput};
+use questions::{QuestionSet, categories, format};
 use report::AccuracyFile;
 use serde_json::{Value, json};
 use tracing::warn;

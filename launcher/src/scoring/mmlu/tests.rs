@@ -20,7 +20,7 @@ fn questions(settings: &Value) -> (Questions, QuestionSet) {
         "api": "OpenAICompletions", "streaming": true, "stages": [], "requests": {"questions": source},
     }))
     .unwrap();
-    let set = engine::questions::read(&workload).unwrap().set.unwrap();
+    let set = questions::read(&workload).unwrap().set.unwrap();
     match workload.requests {
         RequestSource::Questions(questions) => (*questions, set),
         other => panic!("{other:?}"),

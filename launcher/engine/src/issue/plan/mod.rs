@@ -19,7 +19,6 @@ use super::{
     departures::Clients,
     measured_rate::MeasuredLoad,
     outputs::KeepOutputs,
-    phases::planned_phases,
     timeline::{PlannedTime, Timeline},
 };
 use crate::{
@@ -34,6 +33,7 @@ use crate::{
 use clock::Clock;
 use measurement::{
     latency_origin::LatencyOrigin,
+    phase::Phase,
     recorder::{Keep, RecordBudget, Recorder},
     window::StageWindow,
 };
@@ -75,13 +75,14 @@ pub struct LoadPlan {
 }
 impl LoadPlan {
     /// Draws every time and prepares the source of the requests. `traces` holds one entry for each stage, with what
-    /// that stage replays.
+    /// that stage replays, and `phases` the phase of each stage that is one.
     ///
     /// # Errors
-    /// The requests are too large, or of a form that the API does not accept; or a LoadGen phase has no queries.
+    /// The requests are too large, or of a form that the API does not accept; or a stage is a phase and has none.
     pub fn new(
         workload: &Workload,
         traces: &[Vec<TraceEntry>],
+        phases: &[Option<Arc<dyn Phase>>],
         model: &str,
         api: Api,
         seeds: Seeds<'_>,
@@ -93,8 +94,15 @@ impl LoadPlan {
         if api == Api::Messages && decides_no_length(&workload.requests) {
             return Err(RequestsError::NoOutputLength.into());
         }
-        let phases = planned_phases(workload)?;
-        let stages = workload.stages.iter().zip(phases).enumerate().map(|(index, (stage, phase))| {
+        let phase_of = |index: usize| phases.get(index).cloned().flatten();
+        let mut stages = workload.stages.iter().enumerate();
+        if let Some((_, stage)) =
+            stages.find(|(index, stage)| matches!(stage.load, Load::LoadGen { .. }) && phase_of(*index).is_none())
+        {
+            return Err(LoadError::NoQueries { stage: stage.name.clone() });
+        }
+        let stages = workload.stages.iter().enumerate().map(|(index, stage)| {
+            let phase = phase_of(index);
             let trace = traces.get(index).map_or(&[][..], Vec::as_slice);
             let seed = |purpose| seeds.run.derive(&format!("stage/{index}/{purpose}"));
             let schedule = match &phase {
@@ -136,7 +144,7 @@ impl LoadPlan {
                 clients: workload.abandonment.map(|it| Clients::new(it, seed("abandonment"))),
                 batch: workload.loadgen.as_ref().and_then(|it| it.batch_size).filter(|_| phase.is_some()),
                 outputs: match &phase {
-                    Some(phase) => phase.outputs(),
+                    Some(phase) => KeepOutputs::of_phase(&**phase),
                     None if workload.accuracy.is_some() => KeepOutputs::All,
                     None => KeepOutputs::None,
                 },
@@ -220,8 +228,8 @@ impl LoadPlan {
 
     /// Number of stages whose requests answers, time or earlier stages decide.
     pub(in crate::issue) fn undecided_stages(&self) -> u64 {
-        // The rules of a LoadGen phase end it before the end of its schedule.
-        let by_rules = |it: &PlannedStage| it.phase.as_ref().is_some_and(|it| it.rules.is_some());
+        // The rules of a phase may end it before the end of its schedule.
+        let by_rules = |it: &PlannedStage| it.phase.as_ref().is_some_and(|it| it.has_rules());
         let undecided = self.stages.iter().filter(|it| by_rules(it) || self.decided_requests_of(it).is_none());
         undecided.count() as u64
     }
@@ -262,7 +270,7 @@ impl LoadPlan {
         let of_stage = |stage: &PlannedStage| PlannedTime {
             length: match &stage.load {
                 // The rules of a test end it, or the end of its schedule.
-                PlannedLoad::Open(_) if stage.phase.as_ref().is_some_and(|it| it.ends_by_queries()) => None,
+                PlannedLoad::Open(_) if stage.phase.as_ref().is_some_and(|it| it.may_end_before_schedule()) => None,
                 PlannedLoad::Open(schedule) => schedule.len().checked_sub(1).and_then(|it| schedule.get(it)),
                 PlannedLoad::Measured(load) => load.duration(),
                 PlannedLoad::Closed(slots) => slots.duration,
@@ -324,7 +332,7 @@ mod tests {
             place: ImagePlace::BeforeText,
             shared_by_group: false,
         });
-        let plan = LoadPlan::new(&workload, &[], "m", api, Seed(1).into());
+        let plan = LoadPlan::new(&workload, &[], &[], "m", api, Seed(1).into());
         let error = plan.err().map(|it| it.to_string());
         assert!(error.as_deref().unwrap_or_default().contains(expected.unwrap_or_default()), "{api:?}: {error:?}");
         assert_eq!(error.is_some(), expected.is_some(), "{api:?}: {error:?}");

@@ -9,15 +9,14 @@ use workload_profiles::{
 
 use super::{LoadPlan, PlannedLoad};
 use crate::{
-    data_set::Rows,
     issue::outputs::KeepOutputs,
-    questions::QuestionSet,
     recorded,
     requests::{RequestsError, RowChoice, Seeds, Texts},
     sessions::PlannedSessions,
     trace::Blocks,
 };
 use measurement::rows_used::RowsUsed;
+use prompts::{Rows, source::PromptSource};
 
 impl LoadPlan {
     /// The same plan with the rows of the workload's data set, if it has one. A stage that ends with its rows gets no more requests
@@ -80,25 +79,25 @@ impl LoadPlan {
         Ok(self)
     }
 
-    /// The same plan with the questions of the workload. Each stage asks them from the first on, and ends with the last.
+    /// The same plan with the prompts of the workload. Each stage sends them from the first on, and ends with the last.
     ///
     /// # Errors
     /// Earlier stages decide on the number of a stage's requests.
-    pub(crate) fn with_questions(
+    pub(crate) fn with_prompts(
         mut self,
         workload: &Workload,
-        questions: &Arc<QuestionSet>,
+        prompts: &Arc<dyn PromptSource>,
     ) -> Result<LoadPlan, RequestsError> {
         for (stage, planned) in workload.stages.iter().zip(&mut self.stages) {
             // The times of a measured stage are drawn when it begins, too late to leave some out.
             if matches!(planned.load, PlannedLoad::Measured(_)) {
                 let wanted = "as many requests as its time allows".into();
-                return Err(RequestsError::TooFewRows { stage: stage.name.clone(), wanted, rows: questions.len() });
+                return Err(RequestsError::TooFewRows { stage: stage.name.clone(), wanted, rows: prompts.count() });
             }
-            planned.end_after(questions.len(), stage, workload.window);
+            planned.end_after(prompts.count(), stage, workload.window);
             planned.outputs = KeepOutputs::All;
         }
-        self.requests = self.requests.with_questions(Arc::clone(questions));
+        self.requests = self.requests.with_prompts(Arc::clone(prompts));
         self.keeps_token_ids = false;
         Ok(self)
     }

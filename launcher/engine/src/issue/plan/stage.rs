@@ -6,11 +6,11 @@ use crds::units::{RequestRate, Span};
 use workload_profiles::workload::{Load, Margin, Stage, Window};
 
 use crate::{
-    issue::{departures::Clients, measured_rate::MeasuredLoad, outputs::KeepOutputs, phases::PlannedPhase},
+    issue::{departures::Clients, measured_rate::MeasuredLoad, outputs::KeepOutputs},
     requests::RecordedLengths,
     schedule::users::UserTurns,
 };
-use measurement::{latency_origin::LatencyOrigin, schedule::Schedule, window::StageWindow};
+use measurement::{latency_origin::LatencyOrigin, phase::Phase, schedule::Schedule, window::StageWindow};
 
 /// A stage as it will be issued.
 #[derive(Debug)]
@@ -26,11 +26,11 @@ pub(in crate::issue) struct PlannedStage {
     pub(in crate::issue) max_concurrency: Option<u32>,
     /// For a load of users: which turn each request is.
     pub(in crate::issue) users: Option<UserTurns>,
-    /// For a LoadGen phase: what it issues, and when it ends.
-    pub(in crate::issue) phase: Option<Arc<PlannedPhase>>,
+    /// For a phase: what it issues, and when it ends.
+    pub(in crate::issue) phase: Option<Arc<dyn Phase>>,
     /// Clients that disconnect early; `None` if all of them wait.
     pub(in crate::issue) clients: Option<Clients>,
-    /// Samples of one request, for a LoadGen phase in static batches.
+    /// Samples of one request, for a phase in static batches.
     pub(in crate::issue) batch: Option<u32>,
     /// The requests whose output is kept.
     pub(in crate::issue) outputs: KeepOutputs,
@@ -49,7 +49,7 @@ pub(in crate::issue) enum PlannedLoad {
     /// When a slot becomes free.
     Closed(Slots),
     /// Query by query: a query is due when the one before it is complete.
-    Stream(Arc<PlannedPhase>),
+    Stream(Arc<dyn Phase>),
 }
 
 /// The slots of a closed loop.
@@ -79,7 +79,7 @@ impl PlannedLoad {
             PlannedLoad::Measured(load) => load.count(),
             PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()),
             // The rules end the phase before its queries are used up.
-            PlannedLoad::Stream(phase) => phase.rules.is_none().then(|| phase.queries.sample_count() as u64),
+            PlannedLoad::Stream(phase) => (!phase.has_rules()).then(|| phase.request_count()),
         }
     }
 
@@ -144,10 +144,9 @@ impl PlannedStage {
         true
     }
 
-    /// The index in the request source: the request's own number, or the sample that a LoadGen phase issues at this
-    /// number.
+    /// The index in the request source: the request's own number, or the row that a phase sends at this number.
     pub(in crate::issue) fn content(&self, number: u64) -> u64 {
-        self.phase.as_ref().map_or(number, |it| it.sample(number))
+        self.phase.as_ref().map_or(number, |it| it.row(number))
     }
 
     /// The recorded lengths of a request.

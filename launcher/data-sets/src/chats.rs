@@ -1,0 +1,81 @@
+//! [I/O] Rows as token ids: what the model's own chat template makes of them.
+
+use std::path::Path;
+
+use chat_template::{Chat, ChatTemplate};
+use jiff::civil::DateTime;
+use serde_json::{Map, Value, json};
+use tokenizer::Tokenizer;
+use workload_profiles::workload::ChatRendering;
+
+use files::file_digest::FileDigest;
+use prompts::model_folder::{self, ModelFolderError};
+
+/// A model's chat template and its tokenizer.
+#[derive(Debug)]
+pub(super) struct Chats {
+    template: ChatTemplate,
+    tokenizer: Tokenizer,
+    /// The special tokens by their names, and the variables of the profile.
+    variables: Map<String, Value>,
+    now: DateTime,
+}
+
+impl Chats {
+    /// Reads the template from the folder of a tokenizer, and gives the digest of its file. `now`: the local time, for templates that write the
+    /// date. What the folder says of BOS does not matter: the template writes it.
+    ///
+    /// # Errors
+    /// The tokenizer or the template is not there, or cannot be used.
+    pub(super) fn read(
+        rendering: &ChatRendering,
+        tokenizer: &Path,
+        now: DateTime,
+    ) -> Result<(Chats, FileDigest), ModelFolderError> {
+        let model = model_folder::read(tokenizer)?;
+        let template = model.chat_template(false)?;
+        let file = model.template_digest()?;
+        let mut variables = model.config.map(|it| it.special_tokens).unwrap_or_default();
+        variables.extend(rendering.arguments.clone());
+        let chats = Chats { template, tokenizer: model.tokenizer, variables, now };
+        Ok((chats, file))
+    }
+
+    /// The token ids of a text, which is one message of the user.
+    ///
+    /// # Errors
+    /// As [`Chats::ids_of`].
+    pub(super) fn ids_of_text(&self, text: &str) -> Result<Vec<u32>, String> {
+        self.ids_of(&json!([{"role": "user", "content": text}]))
+    }
+
+    /// The token ids of a JSON list of messages.
+    ///
+    /// # Errors
+    /// As [`Chats::ids_of`].
+    pub(super) fn ids_of_messages(&self, messages: &str) -> Result<Vec<u32>, String> {
+        let messages = serde_json::from_str(messages).map_err(|_| "holds no list of messages".to_owned())?;
+        self.ids_of(&messages)
+    }
+
+    /// The token ids of messages, with the beginning of the model's answer. Special tokens are those that the template writes.
+    ///
+    /// # Errors
+    /// The problem of the row and its remedy.
+    fn ids_of(&self, messages: &Value) -> Result<Vec<u32>, String> {
+        let chat = Chat {
+            messages,
+            tools: None,
+            documents: None,
+            add_generation_prompt: true,
+            variables: &self.variables,
+            now: Some(self.now),
+        };
+        let remedy = "leave the row out, or change the arguments of chatTemplate";
+        let text = self.template.render(&chat).map_err(|error| format!("cannot be rendered: {error}; {remedy}"))?;
+        let ids = self.tokenizer.ids(&text).map_err(|error| {
+            format!("is a chat that the tokenizer cannot encode: the tokenizer {error}; leave the row out")
+        })?;
+        if ids.is_empty() { Err(format!("is an empty prompt once it is rendered; {remedy}")) } else { Ok(ids) }
+    }
+}

@@ -1,0 +1,421 @@
+//! [I/O] Reads the rows of a data set from a file: JSON, JSON Lines, CSV, Parquet, lines of text, pickles and arrays of numpy, also compressed.
+//!
+//! JSON arrays, JSON Lines, CSV, text and Parquet are read as a stream, and of each row only what is sent is kept: a file of hundreds of MB takes
+//! no more memory than its prompts. As with a trace, a message names the row and the problem, and never repeats the content. `json`, `tree`,
+//! `plain`, `parquet` and `python` read the formats, which `source` tells apart; `row` and `conversation` read a row; `chats` renders it with the model's chat template; `selection` decides which
+//! rows are sent, and in which order. `columns` gives named columns of any of these files to other parts, by the names in `workload::roles`; `describe` says
+//! what a file holds.
+
+mod chats;
+pub mod columns;
+mod compression;
+mod conversation;
+pub mod describe;
+mod json;
+mod json_text;
+mod parquet;
+mod plain;
+mod python;
+mod row;
+mod selection;
+mod sink;
+mod source;
+mod tree;
+
+use files::{
+    file_digest::{DigestReader, FileDigest},
+    user_file,
+};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crds::units::Seed;
+use jiff::tz::TimeZone;
+use workload_profiles::{
+    Notice, Workload,
+    workload::{
+        AcrossStages, ConversationUse, DataSet, DataSetFormat, LengthFilter, Load, OutputLength, PromptColumn,
+        Published, RequestSource, RowContent, roles,
+    },
+};
+
+use chats::Chats;
+use compression::Compression;
+use prompts::{
+    Rows,
+    model_folder::ModelFolderError,
+    source::ReadRows,
+    token_count::TokenCount,
+    tokenizer_file::{self, TokenizerFileError},
+};
+use selection::{Reading, Rules};
+use sink::{RowSink as _, Sink};
+
+/// The most bytes that are read, after decompression: five times MLPerf's largest data set with one token a line.
+const MAX_BYTES: u64 = 4 << 30;
+/// The most bytes of a line, or of a row of an array: a prompt of two million tokens and the other columns.
+const MAX_ROW: usize = 64 << 20;
+/// The most rows where all are read: a thousand times those of MLPerf's largest data set.
+const MAX_ROWS: u64 = 20_000_000;
+/// The most bytes of memory for all prompts: 250 million token ids.
+const MAX_KEPT: usize = 1 << 30;
+
+/// Where to get a file that is not there, with a semicolon after it; empty where that is not known.
+fn where_to_get(path: &Path, cause: &io::Error) -> String {
+    let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+    let published = Published::by_file(name).filter(|_| cause.kind() == io::ErrorKind::NotFound);
+    published.map(|it| format!("{}; ", it.get)).unwrap_or_default()
+}
+
+/// Why a data set cannot be sent. The message contains the cause, which is therefore no `source`.
+#[derive(Debug, thiserror::Error)]
+pub enum DataSetError {
+    /// The file cannot be read.
+    #[error("cannot read the data set {path}: {cause}; {}a relative path counts from the folder of the file that names it; in a cluster, name the file in spec.profile.files", where_to_get(.path, .cause), path = path.display())]
+    Read { path: PathBuf, cause: io::Error },
+    /// The tokenizer that counts the lengths of texts cannot be used.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerFileError),
+    /// The chat template of the model cannot be used.
+    #[error(transparent)]
+    Model(#[from] ModelFolderError),
+    /// The file cannot be decompressed.
+    #[error("cannot decompress the data set {path}: {cause}; download or write the file again", path = path.display())]
+    Damaged { path: PathBuf, cause: io::Error },
+    /// The file does not have the form of its format.
+    #[error("the data set {path}, {at}: {what}", path = path.display())]
+    Wrong {
+        path: PathBuf,
+        /// A row or a line.
+        at: String,
+        /// The problem and the remedy, without the content of the row.
+        what: String,
+    },
+    /// What is sent has no recorded answer whose length could be requested.
+    #[error("the data set {path} is to request answers of the recorded length, and {what} has no recorded answer; request a fixed length, or that of a column", path = path.display())]
+    NoAnswer {
+        path: PathBuf,
+        /// What is sent of a row.
+        what: &'static str,
+    },
+    /// The file is too long.
+    #[error("the data set {path} has more than {most} bytes, the most that is read, after decompression; leave out the columns that are not sent", path = path.display())]
+    TooLong {
+        path: PathBuf,
+        /// The most bytes that are read.
+        most: u64,
+    },
+    /// The file holds fewer samples than are to be sent.
+    #[error("the data set {path} has {found} rows{filtered}, and {wanted} are to be used; lower the count, or give the whole file", path = path.display())]
+    TooFew {
+        path: PathBuf,
+        /// Rows in the file that pass the filter.
+        found: u64,
+        /// ` that pass the filter`, where there is one.
+        filtered: &'static str,
+        /// Rows that the profile needs.
+        wanted: u64,
+    },
+}
+
+impl DataSetError {
+    /// The error without words of the file. `None`: the message has none.
+    pub fn without_words(&self) -> Option<String> {
+        match self {
+            DataSetError::Wrong { path, at, what: _ } => {
+                Some(format!("the data set {}, {at}: cannot be read as the profile wants", path.display()))
+            }
+            DataSetError::Tokenizer(error) => error.without_words(),
+            DataSetError::Model(error) => error.without_words(),
+            DataSetError::Read { .. }
+            | DataSetError::Damaged { .. }
+            | DataSetError::NoAnswer { .. }
+            | DataSetError::TooLong { .. }
+            | DataSetError::TooFew { .. } => None,
+        }
+    }
+}
+
+/// The bounds on what is read. Tests lower them.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Bytes of the file after decompression.
+    file: u64,
+    /// Bytes of a row.
+    row: usize,
+    /// Bytes of memory for all rows.
+    kept: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { file: MAX_BYTES, row: MAX_ROW, kept: MAX_KEPT }
+    }
+}
+
+/// Reads the rows of a workload's data set; none if its requests have another source. `seed` is the one of the run.
+///
+/// # Errors
+/// The file cannot be read, a row lacks what is sent, or there are too few rows.
+pub fn read(workload: &Workload, seed: Seed) -> Result<Rows, DataSetError> {
+    let RequestSource::DataSet(set) = &workload.requests else { return Ok(Rows::default()) };
+    let read = |set: &DataSet| read_set(set, workload, seed);
+    with_any_column(set, read).map(|it| it.0)
+}
+
+fn read_set(set: &DataSet, workload: &Workload, seed: Seed) -> Result<Rows, DataSetError> {
+    let tokens = token_count(set, workload)?;
+    let (chats, _) = chats(set, workload)?.unzip();
+    let reading = Reading { tokens: &tokens, chats: chats.as_ref() };
+    let rules = rules(set, workload, seed, reading)?;
+    let found = match open(set)? {
+        Opened::Folder => read_folder(rules, Limits::default())?.0,
+        Opened::Parquet(file) => read_parquet(rules, file, Limits::default())?,
+        Opened::Stream(file) => read_within(rules, file, Limits::default())?,
+    };
+    Ok(found.rows)
+}
+
+/// Reads a data set; where it lacks the column of the prompts, and the profile names none, with another one that such columns have. Gives the
+/// name of that one too.
+fn with_any_column<T>(
+    set: &DataSet,
+    read: impl Fn(&DataSet) -> Result<T, DataSetError>,
+) -> Result<(T, Option<String>), DataSetError> {
+    let error = match read(set) {
+        Ok(found) => return Ok((found, None)),
+        Err(error) => error,
+    };
+    let RowContent::Prompt(prompt) = &set.row else { return Err(error) };
+    // A pipe can be read once.
+    let is_wrong = matches!(error, DataSetError::Wrong { .. });
+    if !set.any_column || !is_wrong || set.file.as_path().metadata().is_ok_and(|it| !it.is_file() && !it.is_dir()) {
+        return Err(error);
+    }
+    let names = columns::first_names(set.file.as_path(), set.format);
+    let other = roles::prompts(prompt.form).iter().find(|it| names.iter().any(|name| name == *it));
+    let Some(name) = other.filter(|it| **it != prompt.name).filter(|_| !names.contains(&prompt.name)) else {
+        return Err(error);
+    };
+    let row = RowContent::Prompt(PromptColumn { name: (*name).to_owned(), form: prompt.form });
+    let found = read(&DataSet { row, ..set.clone() })?;
+    Ok((found, Some((*name).to_owned())))
+}
+
+/// Reads the rows like [`read`], and then the rest of the file for its digest. What is wrong with the rest does not matter
+/// to the load: the file then has no digest, and a notice says why.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with_digest(workload: &Workload, seed: Seed) -> Result<ReadRows, DataSetError> {
+    let RequestSource::DataSet(set) = &workload.requests else { return Ok(ReadRows::default()) };
+    let read = |set: &DataSet| read_set_with_digest(set, workload, seed);
+    let (mut found, column) = with_any_column(set, read)?;
+    if let Some(name) = column {
+        let message = format!("the prompts are those of its column {name}; the profile names none");
+        found.notices.push(Notice { path: "data set".into(), message: format!("{}: {message}", set.file.shown()) });
+    }
+    Ok(found)
+}
+
+fn read_set_with_digest(set: &DataSet, workload: &Workload, seed: Seed) -> Result<ReadRows, DataSetError> {
+    let tokens = token_count(set, workload)?;
+    let (chats, template) = chats(set, workload)?.unzip();
+    let reading = Reading { tokens: &tokens, chats: chats.as_ref() };
+    let rules = rules(set, workload, seed, reading)?;
+    let path = set.file.as_path();
+    let (found, (digest, reason)) = match open(set)? {
+        Opened::Folder => {
+            let (found, digest) = read_folder(rules, Limits::default())?;
+            (found, (digest, None))
+        }
+        Opened::Parquet(file) => {
+            let found = read_parquet(rules, file, Limits::default())?;
+            (found, digest(DigestReader::new(open_file(set)?), path, MAX_BYTES))
+        }
+        Opened::Stream(file) => {
+            // The writer of a pipe may keep it open for ever.
+            let has_end = file.metadata().is_ok_and(|it| it.is_file());
+            let mut file = DigestReader::new(file);
+            let found = read_within(rules, &mut file, Limits::default())?;
+            (found, if has_end { digest(file, path, MAX_BYTES) } else { without(path, "it is a pipe") })
+        }
+    };
+    let mut messages: Vec<String> = reason
+        .map(|reason| format!("the file {} has no digest in the report: {reason}", set.file.shown()))
+        .into_iter()
+        .collect();
+    messages.extend(found.left_out);
+    messages.extend(found.notices.iter().map(|it| format!("{}: {it}", set.file.shown())));
+    if counts_texts(set) && matches!(tokens, TokenCount::Words) {
+        messages.push(format!(
+            "the lengths of texts in {} are counted in words, because the workload names no tokenizer; a word is often more than one token",
+            set.file.shown()
+        ));
+    }
+    let notices = messages.into_iter().map(|message| Notice { path: "data set".into(), message }).collect();
+    Ok(ReadRows { rows: found.rows, files: [digest].into_iter().chain(template).collect(), notices })
+}
+
+/// The chat template that the rows are rendered with, if they are.
+fn chats(set: &DataSet, workload: &Workload) -> Result<Option<(Chats, FileDigest)>, DataSetError> {
+    let (Some(rendering), Some(tokenizer)) = (&set.chat_template, &workload.tokenizer) else { return Ok(None) };
+    let now = clock::now().to_zoned(TimeZone::system()).datetime();
+    Ok(Some(Chats::read(rendering, tokenizer.as_path(), now)?))
+}
+
+/// What counts the lengths of texts, if they decide on anything.
+fn token_count(set: &DataSet, workload: &Workload) -> Result<TokenCount, DataSetError> {
+    match &workload.tokenizer {
+        Some(file) if counts_texts(set) => Ok(TokenCount::Tokenizer(Arc::new(tokenizer_file::read(file.as_path())?.0))),
+        _ => Ok(TokenCount::Words),
+    }
+}
+
+/// Whether the lengths of texts decide on anything.
+fn counts_texts(set: &DataSet) -> bool {
+    let LengthFilter { min_input, max_input, min_output: _, max_output: _, max_total, min_turns: _ } = set.filter;
+    matches!(set.output, OutputLength::TextOf(_) | OutputLength::Answer)
+        || min_input.or(max_input).or(max_total).is_some()
+}
+
+/// The digest of a file whose rows were read, or the reason why it has none.
+fn digest(file: DigestReader<impl Read>, path: &Path, most: u64) -> (FileDigest, Option<String>) {
+    match file.finish(path, most) {
+        Ok(FileDigest { sha256: None, .. }) => without(path, format!("it has more than {most} bytes")),
+        Ok(digest) => (digest, None),
+        Err(error) => without(path, format!("the part that is not used cannot be read: {error}")),
+    }
+}
+
+fn without(path: &Path, reason: impl Into<String>) -> (FileDigest, Option<String>) {
+    (FileDigest::unknown(path), Some(reason.into()))
+}
+
+/// A data set that is there.
+enum Opened {
+    /// A folder of arrays, or of data sets.
+    Folder,
+    Parquet(File),
+    Stream(File),
+}
+
+fn open(set: &DataSet) -> Result<Opened, DataSetError> {
+    if set.file.as_path().is_dir() {
+        return Ok(Opened::Folder);
+    }
+    let file = open_file(set)?;
+    let is_parquet = set.format == DataSetFormat::Parquet || file.metadata().is_ok_and(|it| it.is_file());
+    Ok(if is_parquet && source::is_parquet(&file, Some(set.format)) {
+        Opened::Parquet(file)
+    } else {
+        Opened::Stream(file)
+    })
+}
+
+fn open_file(set: &DataSet) -> Result<File, DataSetError> {
+    user_file::open(set.file.as_path())
+        .map_err(|cause| DataSetError::Read { path: set.file.as_path().to_owned(), cause })
+}
+
+fn rules<'a>(
+    set: &'a DataSet,
+    workload: &Workload,
+    seed: Seed,
+    reading: Reading<'a>,
+) -> Result<Rules<'a>, DataSetError> {
+    let without_answer = match &set.row {
+        RowContent::Prompt(_) => Some("a prompt"),
+        RowContent::Conversation { send: ConversationUse::All, .. } => Some("a whole conversation"),
+        RowContent::Conversation { .. } => None,
+    };
+    if let Some(what) = without_answer.filter(|_| set.output == OutputLength::Answer) {
+        return Err(DataSetError::NoAnswer { path: set.file.as_path().to_owned(), what });
+    }
+    let seed = seed.derive("data-set/order");
+    let most = set.count.or_else(|| most_sent(set, workload));
+    Ok(Rules { set, seed, most, reading, most_bytes: MAX_KEPT })
+}
+
+/// The most rows that a load can send; `None` where this is not known before it.
+fn most_sent(set: &DataSet, workload: &Workload) -> Option<u64> {
+    let counts = workload.stages.iter().map(|it| match &it.load {
+        Load::Open { .. } | Load::Burst { .. } | Load::Closed { .. } | Load::Trace { .. } => it.load.count(),
+        // Users that follow each other begin further conversations.
+        Load::Users { .. } | Load::LoadGen { .. } => None,
+    });
+    let counts = counts.collect::<Option<Vec<u64>>>()?;
+    match set.across_stages {
+        AcrossStages::Restart => counts.into_iter().max(),
+        AcrossStages::Continue => counts.into_iter().reduce(u64::saturating_add),
+    }
+}
+
+/// Rows, and which were left out.
+struct Found {
+    rows: Rows,
+    left_out: Option<String>,
+    /// That the content is not what the profile or the name says.
+    notices: Vec<String>,
+}
+
+fn read_parquet(rules: Rules<'_>, file: File, limits: Limits) -> Result<Found, DataSetError> {
+    let mut sink = Sink::new(Rules { most_bytes: limits.kept, ..rules }, limits.row);
+    if !file.metadata().is_ok_and(|it| it.is_file()) {
+        let what = "is a pipe, and is not read from its start to its end; write it to a file";
+        return Err(sink.wrong("as a Parquet file".to_owned(), what.to_owned()));
+    }
+    if Compression::from_name(&rules.set.file.file_name()).is_some() {
+        let what = "is compressed as a whole; decompress it: its columns are compressed already";
+        return Err(sink.wrong("as a Parquet file".to_owned(), what.to_owned()));
+    }
+    let read = parquet::read(&mut sink, file);
+    let notices = source::disagreement(Some(rules.set.format), DataSetFormat::Parquet).into_iter().collect();
+    finish(rules, sink, read.map(|()| notices))
+}
+
+/// Reads a folder.
+fn read_folder(rules: Rules<'_>, limits: Limits) -> Result<(Found, FileDigest), DataSetError> {
+    let mut sink = Sink::new(Rules { most_bytes: limits.kept, ..rules }, limits.row);
+    let source = source::folder(&mut sink, rules.set.file.as_path(), limits)?;
+    Ok((finish(rules, sink, Ok(source.notices))?, source.file))
+}
+
+/// Reads a file of any other format.
+fn read_within(rules: Rules<'_>, bytes: impl Read, limits: Limits) -> Result<Found, DataSetError> {
+    let mut sink = Sink::new(Rules { most_bytes: limits.kept, ..rules }, limits.row);
+    let read = source::stream(&mut sink, Some(rules.set.format), &rules.set.file.file_name(), bytes, limits);
+    if let Err(error @ DataSetError::TooLong { .. }) = read {
+        return Err(error);
+    }
+    finish(rules, sink, read.map(|it| it.notices))
+}
+
+/// The rows that were chosen, if they are enough.
+fn finish(rules: Rules<'_>, sink: Sink<'_>, read: Result<Vec<String>, DataSetError>) -> Result<Found, DataSetError> {
+    let set = rules.set;
+    let mut notices = Vec::new();
+    // An error behind the last row that is used does not matter.
+    if sink.is_complete() {
+        notices.extend(read.unwrap_or_default());
+    } else {
+        notices = read?;
+        let (found, wanted) = (sink.chosen(), set.count.unwrap_or(1));
+        if found < wanted {
+            let filtered = if set.filter.is_empty() { "" } else { " that pass the filter" };
+            return Err(DataSetError::TooFew { path: set.file.as_path().to_owned(), found, filtered, wanted });
+        }
+    }
+    let left_out = (sink.without_turns() > 0).then(|| {
+        let (rows, all) = (sink.without_turns(), sink.offered());
+        format!("{rows} of {all} rows of {} hold no conversation that can be sent, and are left out", set.file.shown())
+    });
+    Ok(Found { rows: sink.into_rows(), left_out, notices })
+}
+
+#[cfg(test)]
+mod tests;

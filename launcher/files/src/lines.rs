@@ -1,0 +1,75 @@
+//! Reads lines of bounded length from a file.
+
+use std::{
+    cell::Cell,
+    io::{self, BufRead, Read},
+};
+
+/// A reader with a bound on each row: it fails when `left` is 0. The caller sets `left` again for each row.
+pub struct Bounded<'a, R> {
+    /// Where the bytes come from.
+    pub bytes: R,
+    /// Bytes that may still be read.
+    pub left: &'a Cell<usize>,
+}
+
+impl<R: Read> Read for Bounded<'_, R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.get();
+        if left == 0 {
+            return Err(io::Error::other("a row is too long"));
+        }
+        let most = to.len().min(left);
+        let read = self.bytes.read(&mut to[..most])?;
+        self.left.set(left - read);
+        Ok(read)
+    }
+}
+
+/// The result of reading a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A line was read, with its end if it has one.
+    Read,
+    /// There are no more lines.
+    End,
+    /// The line has at least the most bytes that a line may have, and was not read to its end.
+    TooLong,
+}
+
+/// Reads the next line into `line`, replacing its content. A line must have fewer than `most` bytes without its end.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn read_line(lines: &mut impl BufRead, most: usize, line: &mut Vec<u8>) -> io::Result<Line> {
+    line.clear();
+    let read = lines.by_ref().take(most as u64).read_until(b'\n', line)?;
+    Ok(match read {
+        0 => Line::End,
+        _ if line.len() >= most && line.last() != Some(&b'\n') => Line::TooLong,
+        _ => Line::Read,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_up_to_its_bound() {
+        let mut lines = &b"ab\n\nabc\nabcd\nx"[..];
+        let mut line = Vec::new();
+        for (expected, text) in [
+            (Line::Read, "ab\n"),
+            (Line::Read, "\n"),
+            (Line::Read, "abc\n"),
+            (Line::TooLong, "abcd"),
+            (Line::Read, "\n"),
+            (Line::Read, "x"),
+            (Line::End, ""),
+        ] {
+            assert_eq!(read_line(&mut lines, 4, &mut line).unwrap(), expected);
+            assert_eq!(line, text.as_bytes());
+        }
+    }
+}

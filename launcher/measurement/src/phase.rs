@@ -1,0 +1,97 @@
+//! Phases: stages whose queries are drawn before the load begins, and the reasons why they end. Pure.
+
+use std::{fmt::Debug, time::Duration};
+
+use crate::{record::RequestRecord, schedule::Schedule};
+
+/// Why a load ends before all its requests were issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// The launcher received a signal to end.
+    Signal,
+    /// The deadline of the run passed.
+    Deadline,
+    /// Every request failed for too long.
+    TargetLost,
+    /// A stop rule of the workload ended the load.
+    StopRule,
+}
+
+/// Why a phase issues no more queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhaseEnd {
+    /// Enough queries for long enough, or all there were where that is enough.
+    Natural,
+    /// All drawn queries are issued, and the minimum query count or duration is not reached.
+    RanOut,
+    /// The phase has a maximum number of queries.
+    MaxQueryCount {
+        /// Issued until then.
+        issued: u64,
+    },
+    /// The phase has a maximum duration.
+    MaxDuration {
+        /// From the start of the phase to the last query.
+        elapsed: Duration,
+    },
+    /// The phase has a maximum number of incomplete queries.
+    TooManyOutstanding {
+        /// Issued until then.
+        issued: u64,
+        /// Of these, not complete.
+        outstanding: u64,
+    },
+    /// The run was stopped.
+    Stopped(StopReason),
+}
+
+/// A phase that was issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IssuedPhase {
+    /// When it began; `None` if it never did.
+    pub began: Option<Duration>,
+    /// Why it issued no more queries; `None` for a phase without rules that issued all of them.
+    pub end: Option<PhaseEnd>,
+}
+
+/// The queries of a stage, drawn before the load begins, and the rules that end it. A query has one or more samples: rows of the data
+/// set that are sent together. Request i of the stage sends sample i of the phase.
+///
+/// The load calls these methods on its threads, at most a few times per request. They return at once.
+pub trait Phase: Debug + Send + Sync {
+    /// Number of queries, at least 1.
+    fn query_count(&self) -> u64;
+
+    /// Samples of each query, at least 1.
+    fn samples_per_query(&self) -> u64;
+
+    /// The row of the data set that a request sends. Past the last request the row is the number itself.
+    fn row(&self, request: u64) -> u64;
+
+    /// Whether the output of a request is kept.
+    fn keeps_output(&self, request: u64) -> bool;
+
+    /// When the requests are due; `None`: a query is due when the query before it is complete.
+    fn schedule(&self) -> Option<Schedule>;
+
+    /// Whether the phase has rules, so that it may end before all its queries are issued.
+    fn has_rules(&self) -> bool;
+
+    /// Whether rules may end the phase before the end of its schedule.
+    fn may_end_before_schedule(&self) -> bool;
+
+    /// Whether the phase ends with the query that was issued last, the `issued`th, which left `elapsed` after the start of the phase.
+    /// `outstanding` returns how many queries are not complete.
+    fn after(&self, issued: u64, elapsed: Duration, outstanding: &dyn Fn() -> u64) -> Option<PhaseEnd>;
+
+    /// Why the phase ends when all its queries are issued; `None`: it has no rules.
+    fn at_the_end(&self) -> Option<PhaseEnd>;
+
+    /// Counts a request that has ended, of a phase that began at `began`.
+    fn ended(&self, record: &RequestRecord, began: Duration);
+
+    /// Number of requests.
+    fn request_count(&self) -> u64 {
+        self.query_count().saturating_mul(self.samples_per_query())
+    }
+}

@@ -1,0 +1,14 @@
+//! MLPerf LoadGen's semantics: which samples are issued in which order at which times, what the latencies come to, and what
+//! stands in the logs. Compatible with LoadGen 6.0.17 to the bit; official submissions need MLCommons' own build.
+//!
+//! Pure. The engine issues the [`phases`], `analysis::loadgen` makes logs and verdicts from its records.
+
+pub mod logs;
+pub mod peak;
+pub mod phase_end;
+mod phase_progress;
+pub mod phases;
+pub mod plan;
+pub mod queries;
+pub mod results;
+pub mod search;

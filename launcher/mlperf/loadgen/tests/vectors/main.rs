@@ -1,0 +1,132 @@
+//! LoadGen's semantics against recordings of MLCommons' own library.
+//!
+//! `LOADGEN_VECTORS=DIR cargo test -p loadgen --test vectors` compares with any folder of that layout in place of the
+//! project's own; either way it tells on stderr how much it compared. Of another folder a file may be missing, which is told; a
+//! folder without any of them fails.
+
+#![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
+
+mod config;
+mod early_stopping;
+mod queries;
+mod random;
+mod runs;
+mod summaries;
+
+use std::{
+    env, fs,
+    io::{self, Write as _},
+    path::PathBuf,
+};
+
+use serde_json::Value;
+
+/// Where the recordings lie.
+struct Folder {
+    path: PathBuf,
+    own: bool,
+}
+
+fn folder() -> Folder {
+    let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    match env::var_os("LOADGEN_VECTORS").map(PathBuf::from) {
+        None => Folder { path: package.join("tests/fixtures/loadgen-vectors"), own: true },
+        // A test runs in the folder of its package, and who calls it is at the root of the project.
+        Some(given) if given.exists() => Folder { path: given, own: false },
+        Some(given) => Folder { path: package.join("../../..").join(given), own: false },
+    }
+}
+
+/// Past the test harness, which keeps what a passing test prints.
+fn tell(text: &str) {
+    let mut out = io::stderr().lock();
+    writeln!(out, "{text}").unwrap();
+}
+
+/// A file of the folder, if it is there; the project's own always are.
+fn read(name: &str) -> Option<Value> {
+    let Folder { path, own } = folder();
+    let file = path.join(name);
+    if !own && !file.exists() {
+        tell(&format!("{name}: not in {}, skipped", path.display()));
+        return None;
+    }
+    let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
+}
+
+/// Compares each entry of a list of a file, of which there must be some, and tells how many there were.
+fn compare(name: &str, list: &str, check: impl Fn(&Value)) {
+    let Some(file) = read(name) else { return };
+    let entries = file[list].as_array().unwrap_or_else(|| panic!("{name} has no {list}"));
+    assert!(!entries.is_empty(), "{name} has no {list}");
+    entries.iter().for_each(check);
+    tell(&format!("{name}: {} {list}", entries.len()));
+}
+
+/// FNV-1a over values of eight bytes, as the recordings have it.
+fn digest(values: impl IntoIterator<Item = u64>) -> String {
+    let mut digest = 14_695_981_039_346_656_037u64;
+    for byte in values.into_iter().flat_map(u64::to_le_bytes) {
+        digest = (digest ^ u64::from(byte)).wrapping_mul(1_099_511_628_211);
+    }
+    format!("{digest:016x}")
+}
+
+fn integers(list: &Value) -> Vec<u64> {
+    list.as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect()
+}
+
+#[test]
+fn the_folder_has_recordings() {
+    let Folder { path, .. } = folder();
+    let known = [
+        "random-primitives.json",
+        "generated-queries.json",
+        "early-stopping-min-queries.json",
+        "config.json",
+        "summaries.json",
+        "runs",
+    ];
+    let found = known.iter().filter(|it| path.join(it).exists()).count();
+    assert!(found > 0, "{} has none of {known:?}", path.display());
+}
+
+#[test]
+fn draws_are_those_of_the_library() {
+    compare("random-primitives.json", "cases", random::check);
+}
+
+#[test]
+fn queries_are_those_of_the_library() {
+    compare("generated-queries.json", "cases", queries::check);
+}
+
+#[test]
+fn early_stopping_is_that_of_the_library() {
+    compare("early-stopping-min-queries.json", "tables", early_stopping::check);
+}
+
+#[test]
+fn configuration_files_are_read_as_by_the_library() {
+    compare("config.json", "cases", config::check);
+}
+
+#[test]
+fn results_are_those_of_the_library() {
+    compare("summaries.json", "cases", summaries::check);
+}
+
+#[test]
+fn logs_of_runs_are_those_of_the_library() {
+    let Folder { path, own } = folder();
+    let path = path.join("runs");
+    if !own && !path.exists() {
+        return tell(&format!("runs: not in {}, skipped", path.display()));
+    }
+    let mut runs: Vec<PathBuf> = fs::read_dir(&path).unwrap().map(|it| it.unwrap().path()).collect();
+    runs.sort();
+    assert!(!runs.is_empty(), "{} has no runs", path.display());
+    let lines: usize = runs.iter().map(|it| runs::check(it)).sum();
+    tell(&format!("runs: {} cases, {lines} lines of detail logs", runs.len()));
+}

@@ -1,0 +1,281 @@
+//! [I/O] Reads multiple-choice questions in the forms in which MMLU is distributed, and chooses those that are asked.
+//!
+//! `folder` finds the files of a split, `rows` reads a file, `set` holds the questions and writes their prompts. A message names the file
+//! and the row.
+
+mod folder;
+mod rows;
+mod set;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use accuracy::mmlu::{Categories, Question, domain, shares};
+use workload_profiles::{
+    Notice, Workload,
+    workload::{Domains, Questions, RequestSource, Split},
+};
+
+use data_sets::DataSetError;
+use files::file_digest::FileDigest;
+use folder::Found;
+use prompts::{
+    token_count::TokenCount,
+    tokenizer_file::{self, TokenizerFileError},
+};
+use rows::Row;
+pub use set::{Asked, QuestionSet, format};
+
+/// The most bytes of all files of a split: three times MMLU's largest one.
+const MAX_BYTES: u64 = 512 << 20;
+/// The most names that a message lists.
+const MAX_LISTED: usize = 60;
+
+/// Why questions cannot be asked. The message contains the cause, which is therefore no `source`.
+#[derive(Debug, thiserror::Error)]
+pub enum QuestionsError {
+    /// A file or a folder cannot be read.
+    #[error("cannot read the questions of {path}: {cause}; `hf download cais/mmlu --repo-type dataset` gets MMLU, and a relative path counts from the folder of the file that names it", path = path.display())]
+    Read { path: PathBuf, cause: io::Error },
+    /// A file does not have the form of its format, or a row is no question.
+    #[error("the questions of {path}, {at}: {what}", path = path.display())]
+    Wrong {
+        path: PathBuf,
+        /// A row or a line.
+        at: String,
+        /// The problem and the remedy.
+        what: String,
+    },
+    /// A file, or all files of a split, have no question.
+    #[error("{path} has no question; give a file with questions, or the folder of MMLU", path = path.display())]
+    Empty { path: PathBuf },
+    /// A folder has no file of a split.
+    #[error("the folder {path} has no questions of the split {split}: none of {wanted} is there, only {found}; {remedy}", path = path.display())]
+    NoSplit {
+        path: PathBuf,
+        split: &'static str,
+        /// The files that were looked for.
+        wanted: String,
+        /// What is in the folder.
+        found: String,
+        remedy: &'static str,
+    },
+    /// Examples are to be shown, and the data is one file.
+    #[error("shots is {shots}, and {path} is one file without examples; name a file or a folder with them in examples, or set shots to 0", path = path.display())]
+    NoExamples { path: PathBuf, shots: u32 },
+    /// Subjects have too few examples.
+    #[error("shots is {shots}, and the examples of {path} are fewer for {subjects}; lower shots, or name other examples", path = path.display())]
+    TooFewExamples {
+        path: PathBuf,
+        shots: u32,
+        /// The subjects, each with its number of examples.
+        subjects: String,
+    },
+    /// The profile names subjects that the data lack.
+    #[error("subjects has {unknown}, of which {path} has no question; it has {known}", path = path.display())]
+    UnknownSubjects { path: PathBuf, unknown: String, known: String },
+    /// A file that is no text cannot be read, or a row of it is no question.
+    #[error(transparent)]
+    DataSet(#[from] DataSetError),
+    /// The tokenizer that counts the lengths of prompts cannot be used.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerFileError),
+    /// There are too many questions.
+    #[error("{path} has more than {} questions, the most that are read; give a part of them", Questions::MOST, path = path.display())]
+    TooMany { path: PathBuf },
+}
+
+impl QuestionsError {
+    /// The error without words of the file. `None`: the message has none.
+    pub fn without_words(&self) -> Option<String> {
+        match self {
+            QuestionsError::Wrong { path, at, what: _ } => {
+                Some(format!("the questions of {}, {at}: are no questions with four choices", path.display()))
+            }
+            QuestionsError::TooFewExamples { path, shots, subjects: _ } => {
+                Some(format!("shots is {shots}, and the examples of {} are fewer for some subjects", path.display()))
+            }
+            QuestionsError::UnknownSubjects { path, unknown, known: _ } => {
+                Some(format!("subjects has {unknown}, of which {} has no question", path.display()))
+            }
+            QuestionsError::NoSplit { path, split, .. } => {
+                Some(format!("the folder {} has no questions of the split {split}", path.display()))
+            }
+            QuestionsError::DataSet(error) => error.without_words(),
+            QuestionsError::Tokenizer(error) => error.without_words(),
+            QuestionsError::Read { .. }
+            | QuestionsError::Empty { .. }
+            | QuestionsError::NoExamples { .. }
+            | QuestionsError::TooMany { .. } => None,
+        }
+    }
+}
+
+/// Questions, and the files that they come from.
+#[derive(Debug, Default)]
+pub struct ReadQuestions {
+    /// `None`: the requests have another source.
+    pub set: Option<QuestionSet>,
+    /// Each file, with its digest.
+    pub files: Vec<FileDigest>,
+    /// Subjects in no table of domains, and examples that are left out.
+    pub notices: Vec<Notice>,
+}
+
+/// Reads the questions of a workload; none if its requests have another source.
+///
+/// # Errors
+/// A file cannot be read or is no file of questions, or the questions that are to be asked or shown are not there.
+pub fn read(workload: &Workload) -> Result<ReadQuestions, QuestionsError> {
+    let RequestSource::Questions(questions) = &workload.requests else { return Ok(ReadQuestions::default()) };
+    let mut files = Vec::new();
+    let path = questions.data.as_path();
+    let all = rows_of(path, questions.split, "name another split, or another folder", &mut files)?;
+    if all.is_empty() {
+        return Err(QuestionsError::Empty { path: path.to_owned() });
+    }
+    let mut notices = Vec::new();
+    let chosen = chosen(all, questions)?;
+    let mut set = match questions.shots {
+        0 => QuestionSet::new(questions, chosen, BTreeMap::new()),
+        shots => {
+            let examples = examples(questions, shots, &chosen, &mut files)?;
+            QuestionSet::new(questions, chosen, examples)
+        }
+    };
+    if let Some(most) = questions.max_prompt_tokens.filter(|_| questions.shots > 0) {
+        let tokens = match &workload.tokenizer {
+            Some(file) => TokenCount::Tokenizer(Arc::new(tokenizer_file::read(file.as_path())?.0)),
+            None => TokenCount::Words,
+        };
+        let (cut, all) = (set.fit(most, &tokens), set.len());
+        notices.extend((cut > 0).then(|| Notice {
+            path: "questions".into(),
+            message: format!(
+                "{cut} of {all} questions have fewer than {} examples, because their prompts would have more than {most} tokens",
+                questions.shots
+            ),
+        }));
+    }
+    notices.extend(outside_of_table(&set, questions.domains));
+    Ok(ReadQuestions { set: Some(set), files, notices })
+}
+
+/// The rows of a file, or of a split of a folder, in the order of the files.
+fn rows_of(
+    path: &Path,
+    split: Split,
+    remedy: &'static str,
+    files: &mut Vec<FileDigest>,
+) -> Result<Vec<Row>, QuestionsError> {
+    let read_error = |cause| QuestionsError::Read { path: path.to_owned(), cause };
+    let is_folder = std::fs::metadata(path).map_err(read_error)?.is_dir();
+    let found = if is_folder { folder::find(path, split, remedy)? } else { vec![Found::file(path)] };
+    let (mut all, mut left) = (Vec::new(), MAX_BYTES);
+    for Found { path: file, subject } in found {
+        let digest = rows::read(&file, subject.as_deref(), left, &mut all)?;
+        left = left.saturating_sub(digest.bytes.unwrap_or_default());
+        files.push(digest);
+        if all.len() as u64 > Questions::MOST {
+            return Err(QuestionsError::TooMany { path: path.to_owned() });
+        }
+    }
+    Ok(all)
+}
+
+/// The questions that are asked: those of the subjects of the profile, and of each subject its share of the limit. In the order of the
+/// data, each with its place there.
+fn chosen(all: Vec<Row>, questions: &Questions) -> Result<Vec<(u64, Row)>, QuestionsError> {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for row in &all {
+        let place = *places.entry(row.subject.clone()).or_insert_with(|| {
+            counts.push((row.subject.clone(), 0));
+            counts.len() - 1
+        });
+        counts[place].1 += 1;
+    }
+    let unknown: Vec<&str> =
+        questions.subjects.iter().map(String::as_str).filter(|it| !places.contains_key(*it)).collect();
+    if !unknown.is_empty() {
+        let known = listed(counts.iter().map(|(name, _)| name.as_str()));
+        let (path, unknown) = (questions.data.as_path().to_owned(), listed(unknown));
+        return Err(QuestionsError::UnknownSubjects { path, unknown, known });
+    }
+    let is_wanted = |name: &str| questions.subjects.is_empty() || questions.subjects.iter().any(|it| it == name);
+    let available: Vec<usize> = counts.iter().map(|(name, count)| if is_wanted(name) { *count } else { 0 }).collect();
+    let limit = questions.total_limit.and_then(|it| usize::try_from(it).ok()).unwrap_or(all.len());
+    let mut left = shares(limit, &available);
+    let takes = |row: &Row| {
+        let Some(left) = places.get(&row.subject).and_then(|it| left.get_mut(*it)) else { return false };
+        let takes = *left > 0;
+        *left -= usize::from(takes);
+        takes
+    };
+    let mut takes = takes;
+    Ok((0_u64..).zip(all).filter(|(_, row)| takes(row)).collect())
+}
+
+/// The examples of each subject that is asked.
+fn examples(
+    questions: &Questions,
+    shots: u32,
+    chosen: &[(u64, Row)],
+    files: &mut Vec<FileDigest>,
+) -> Result<BTreeMap<String, Vec<Question>>, QuestionsError> {
+    let path = match &questions.examples {
+        Some(examples) => examples.as_path(),
+        None if questions.data.as_path().is_dir() => questions.data.as_path(),
+        None => return Err(QuestionsError::NoExamples { path: questions.data.as_path().to_owned(), shots }),
+    };
+    let rows = rows_of(path, Split::Dev, "name a file or a folder with examples, or set shots to 0", files)?;
+    let mut examples: BTreeMap<String, Vec<Question>> =
+        chosen.iter().map(|(_, row)| (row.subject.clone(), Vec::new())).collect();
+    for row in rows {
+        if let Some(of_subject) = examples.get_mut(&row.subject).filter(|it| it.len() < shots as usize) {
+            of_subject.push(row.question);
+        }
+    }
+    let few: Vec<String> = examples
+        .iter()
+        .filter(|(_, it)| it.len() < shots as usize)
+        .map(|(name, it)| format!("{name} ({})", it.len()))
+        .collect();
+    if few.is_empty() {
+        return Ok(examples);
+    }
+    let subjects = listed(few.iter().map(String::as_str));
+    Err(QuestionsError::TooFewExamples { path: path.to_owned(), shots, subjects })
+}
+
+/// Names the subjects that have no domain.
+fn outside_of_table(set: &QuestionSet, domains: Domains) -> Option<Notice> {
+    let categories = categories(domains);
+    let outside: Vec<&str> = set.subjects().filter(|it| domain(it, categories).is_none()).collect();
+    (!outside.is_empty()).then(|| Notice {
+        path: "questions".into(),
+        message: format!("{} is in no table of domains, and counts in the domain Other", listed(outside)),
+    })
+}
+
+/// The table of domains as the crate `accuracy` names it.
+pub fn categories(domains: Domains) -> Categories {
+    match domains {
+        Domains::Original => Categories::Original,
+        Domains::LmEval => Categories::LmEval,
+    }
+}
+
+/// Names with commas between them, and how many more there are.
+fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    let more = names.len().saturating_sub(MAX_LISTED);
+    let first = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{first} and {more} more") } else { first }
+}

@@ -1,0 +1,3 @@
+//! The integration tests of this crate in one program, so that they are linked once.
+
+mod real_tokenizers;
