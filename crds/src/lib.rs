@@ -23,6 +23,7 @@ pub mod reason;
 pub mod resolve;
 pub mod schema;
 pub mod secrets;
+pub mod server_engine;
 pub mod server_status;
 pub mod status;
 pub mod summary;

@@ -28,6 +28,7 @@ use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
 use crate::AnyValue;
+pub use crate::server_engine::{MetricsKind, ServerEngine};
 #[cfg(feature = "kube")]
 use crate::status::BenchmarkRunStatus;
 pub use execution::{
@@ -40,7 +41,7 @@ pub use launcher::{Launcher, MAX_RESOURCE_NAME, MAX_RESOURCES, RESERVED_LABELS, 
 pub use profiling::{ProfilerKind, Profiling};
 pub use server::{
     Distribution, HubToken, Lifecycle, MAX_DEVICE_NAME, MAX_DEVICES, MAX_REPLICAS, MAX_SERVER_SCRIPT, MAX_SERVER_TEXT,
-    ModelClaim, Server, ServerEngine, ServerMethod,
+    ModelClaim, Server, ServerMethod,
 };
 pub use slo::{
     Baseline, EVERY_STAGE, Enforcement, MAX_OBJECTIVE_NAME, MAX_OBJECTIVES, MAX_REGRESSION_PERCENT, Metric, MetricUnit,
@@ -48,8 +49,8 @@ pub use slo::{
 };
 pub use storage::{FolderRetention, NoStorage, PerRequestRecords, Pvc, S3, SecretRef, Storage};
 pub use target::{
-    Api, Auth, CaSource, GatewayRef, HttpVersion, KeyRef, MetricsKind, MetricsSource, Readiness, ReadinessProbe,
-    Scheme, ServiceRef, Simulator, SimulatorPreset, Target, Tls,
+    Api, Auth, CaSource, GatewayRef, HttpVersion, KeyRef, MetricsSource, Readiness, ReadinessProbe, Scheme, ServiceRef,
+    Simulator, SimulatorPreset, Target, Tls,
 };
 pub use validity::Validity;
 

@@ -5,6 +5,7 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Hardware, Server, is_default};
+use crate::server_engine::MetricsKind;
 
 /// The serving stack under test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -188,28 +189,6 @@ pub struct MetricsSource {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "MetricsKind"))]
     pub kind: Option<MetricsKind>,
-}
-
-/// What metrics are of. It decides which names are kept: of Prometheus all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
-pub enum MetricsKind {
-    /// The names of the metrics decide.
-    #[default]
-    Auto,
-    /// vLLM.
-    #[serde(rename = "VLLM")]
-    Vllm,
-    /// SGLang.
-    #[serde(rename = "SGLang")]
-    Sglang,
-    /// The endpoint picker of llm-d or of the Gateway API Inference Extension.
-    EndpointPicker,
-    /// NVIDIA's DCGM exporter.
-    #[serde(rename = "DCGM")]
-    Dcgm,
-    /// Any other Prometheus text: every metric is kept, within bounds.
-    Prometheus,
 }
 
 /// How a Service is spoken to.

@@ -10,7 +10,7 @@ use super::{
     url::{local_url_problem, url_problem},
 };
 use crate::{
-    benchmark_run::{BenchmarkRunSpec, Scheme, Server, ServerEngine, ServiceRef, SimulatorPreset, Target},
+    benchmark_run::{BenchmarkRunSpec, Scheme, Server, ServiceRef, SimulatorPreset, Target},
     wording::{listed, quoted},
 };
 
@@ -35,12 +35,7 @@ impl Endpoint {
         match self {
             Endpoint::Url(url) => url,
             Endpoint::Simulator(_) => "simulator",
-            Endpoint::Server(server) => match server.engine {
-                ServerEngine::Vllm => "managed vLLM",
-                ServerEngine::Sglang => "managed SGLang",
-                ServerEngine::Simulator => "managed simulator",
-                ServerEngine::Custom => "managed server",
-            },
+            Endpoint::Server(server) => server.engine.row().managed_title,
         }
     }
 }

@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{FIELD, REPLICA, is_of_charts};
 use crate::{
-    benchmark_run::{BenchmarkRunSpec, Distribution, Lifecycle, MetricsKind, Server, ServerEngine},
+    benchmark_run::{BenchmarkRunSpec, Distribution, Lifecycle, Server},
     hex,
     resolve::{Errors, METRICS_PATH, MetricsEndpoint, RunIdentity, Settings, effective},
     wording::quoted,
@@ -82,12 +82,7 @@ pub(in crate::resolve) fn metrics(
     let server = managed_server(spec)?;
     let replicas = replicas(run, spec, settings)?;
     let url = format!("{}{METRICS_PATH}", replicas.url);
-    let kind = match server.engine {
-        ServerEngine::Vllm | ServerEngine::Simulator => MetricsKind::Vllm,
-        ServerEngine::Sglang => MetricsKind::Sglang,
-        ServerEngine::Custom => MetricsKind::Auto,
-    };
-    Some(vec![MetricsEndpoint { url, kind }])
+    Some(vec![MetricsEndpoint { url, kind: server.engine.row().metrics_kind }])
 }
 
 /// The replicas of a server in a cluster, each of which the launcher calls at its own address.

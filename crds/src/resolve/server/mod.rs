@@ -23,7 +23,10 @@ pub use modelservice::{InferenceStack, StackFile, llm_d_server};
 pub use sleep_mode::{DEV_MODE, SleepFault};
 
 use super::{Errors, FieldError, effective};
-use crate::benchmark_run::{Distribution, Lifecycle, Server, ServerEngine};
+use crate::{
+    benchmark_run::{Distribution, Lifecycle, Server},
+    server_engine::{ModelArgument, Program, ServerEngine},
+};
 
 /// The field of the spec.
 pub(super) const FIELD: &str = "spec.target.server";
@@ -100,22 +103,22 @@ impl ManagedServer {
     ///
     /// The kubelet replaces `$(NAME)` in what it is given; a caller that hands the result to a pod doubles each `$`.
     pub fn replica(&self, index: u32, port: u16, own_program: &str) -> ReplicaStart {
+        let row = self.engine.row();
         let filled = |text: &String| text.replace(PORT, &port.to_string()).replace(REPLICA, &index.to_string());
         let command = match self.command.as_slice() {
             [] if self.offline => vec![own_program.to_owned(), "offline-engine".to_owned()],
-            [] if self.engine == ServerEngine::Simulator => vec![own_program.to_owned(), "sim".to_owned()],
+            [] if let Program::Own(subcommand) = row.program => vec![own_program.to_owned(), subcommand.to_owned()],
             command => command.iter().map(filled).collect(),
         };
         let command = match &self.preprocess {
             Some(script) => [preprocessed(script), command].concat(),
             None => command,
         };
-        let mut args = match (self.engine, &self.model) {
+        let mut args = match (row.model, &self.model) {
             // What follows the model goes to vLLM as it is.
             _ if self.offline => Vec::new(),
-            (ServerEngine::Vllm, Some(model)) => vec![model.clone()],
-            (ServerEngine::Sglang, Some(model)) => vec!["--model-path".to_owned(), model.clone()],
-            (ServerEngine::Simulator, Some(model)) => vec!["--model".to_owned(), model.clone()],
+            (Some(ModelArgument { is_positional: true, .. }), Some(model)) => vec![model.clone()],
+            (Some(ModelArgument { option, .. }), Some(model)) => vec![format!("--{option}"), model.clone()],
             _ => Vec::new(),
         };
         if self.engine != ServerEngine::Custom {
@@ -319,8 +322,7 @@ fn model(server: &Server, errors: &mut Errors) -> Option<String> {
         errors.add(&format!("{FIELD}.modelClaim.path"), &message);
     }
     let model = server.model.clone().or(of_claim);
-    let needed = matches!(server.engine, ServerEngine::Vllm | ServerEngine::Sglang);
-    if needed && model.is_none() && !command_line::names_model(server) {
+    if server.engine.row().needs_model && model.is_none() && !command_line::names_model(server) {
         errors.add(&field, "is missing; write the name of a model on a hub, such as org/model, or its path");
     }
     model
@@ -328,7 +330,7 @@ fn model(server: &Server, errors: &mut Errors) -> Option<String> {
 
 /// The name under which a server surely serves its model; `None`: it has to be asked.
 pub(super) fn served_model(server: &Server) -> Option<String> {
-    if server.engine == ServerEngine::Custom || command_line::names_served_model(server) {
+    if server.engine.row().model.is_none() || command_line::names_served_model(server) {
         return None;
     }
     server.model.clone()

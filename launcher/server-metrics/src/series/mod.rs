@@ -20,8 +20,10 @@ use std::{
     time::Duration,
 };
 
+use crds::benchmark_run::MetricsKind;
+
 use crate::{
-    families::{self, Engine, Meaning, Part, Role},
+    families::{self, Meaning, Part, Role},
     parse::{self, Counts, Sample},
 };
 pub use figures::WindowFigures;
@@ -109,7 +111,7 @@ pub struct Address {
     /// Texts of labels that say what the server is, each with its role.
     pub infos: Vec<(Role, Box<str>)>,
     /// Whose metrics they are; `None` before the first answer.
-    pub engine: Option<Engine>,
+    pub engine: Option<MetricsKind>,
     processes: Processes,
 }
 
@@ -117,7 +119,7 @@ impl Address {
     /// Whether several servers have answered in turn, as behind a gateway or a Service with a cluster address: increases and sums
     /// are then of none of them. The series of GPUs have the name of their GPU, and so stay apart.
     pub fn is_several_servers(&self) -> bool {
-        self.engine != Some(Engine::Dcgm) && self.processes.are_several_servers()
+        self.engine != Some(MetricsKind::Dcgm) && self.processes.are_several_servers()
     }
 
     /// In the order of time.
@@ -149,7 +151,7 @@ impl Store {
     }
 
     /// Adds an address and returns its index. `engine`: whose metrics it has; `None`: its first answer says it.
-    pub fn add_address(&mut self, engine: Option<Engine>) -> usize {
+    pub fn add_address(&mut self, engine: Option<MetricsKind>) -> usize {
         self.addresses.push(Address { engine, ..Address::default() });
         self.addresses.len() - 1
     }
@@ -212,7 +214,7 @@ impl Store {
         if of.engine.is_none() {
             of.engine = engine(text);
         }
-        let keep_all = keep == Keep::All || of.engine == Some(Engine::Prometheus);
+        let keep_all = keep == Keep::All || of.engine == Some(MetricsKind::Prometheus);
         let wanted = |name: &str| families::meaning(name).is_some() || (keep_all && !name.ends_with("_created"));
         let (mut key, mut left_out, mut fell) = (String::new(), 0, false);
         let changed = of.processes.see(parse::value_of(text, process::START));
@@ -285,17 +287,17 @@ impl Store {
 }
 
 /// Whose metrics a text holds: by the first name that belongs to one of them.
-fn engine(text: &[u8]) -> Option<Engine> {
+fn engine(text: &[u8]) -> Option<MetricsKind> {
     let mut found = None;
     let counts = parse::scan(
         text,
         |_| true,
         |sample| {
-            found = Engine::from_metric(sample.name);
+            found = families::source_of(sample.name);
             found.is_none()
         },
     );
-    found.or((counts.samples > 0).then_some(Engine::Prometheus))
+    found.or((counts.samples > 0).then_some(MetricsKind::Prometheus))
 }
 
 /// Whether both count the energy of one GPU. Its other labels name the pod that uses it, and so change during a run.

@@ -49,10 +49,7 @@ const BACKSTOP_SECONDS: u32 = 120;
 
 /// The path that a server answers with 200 when it is ready.
 pub fn probe_path(engine: ServerEngine) -> &'static str {
-    match engine {
-        ServerEngine::Vllm | ServerEngine::Sglang | ServerEngine::Simulator => "/health",
-        ServerEngine::Custom => "/v1/models",
-    }
+    engine.row().health_path
 }
 
 /// How many Services a server has: one for the load, and with several replicas one that leads to each of them.
