@@ -17,6 +17,8 @@ mod hex;
 pub mod json;
 pub mod leftovers;
 pub mod objective;
+pub mod patterns;
+mod phase;
 #[cfg(feature = "kube")]
 pub mod pod;
 pub mod reason;

@@ -7,8 +7,8 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "kube")]
-use super::bounded_text;
-use super::{GatewayRef, KeyRef, Resources, Scheduling, is_default};
+use super::field::bounded_text;
+use super::{GatewayRef, KeyRef, Resources, Scheduling, field::is_default};
 use crate::{AnyValue, server_engine::ServerEngine};
 
 /// The most replicas of a managed server.

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{FIELD, REPLICA, is_of_charts};
+use super::{
+    managed_server::{FIELD, REPLICA},
+    starter::managed_server,
+};
 use crate::{
     benchmark_run::{BenchmarkRunSpec, Distribution, Lifecycle, Server},
     hex,
@@ -45,11 +48,6 @@ impl ServerNames {
 /// The image that a server runs from: that of launchers for a simulator without one.
 pub fn server_image<'a>(server: &'a Server, settings: &'a Settings) -> &'a str {
     server.image.as_deref().unwrap_or(&settings.launcher_image)
-}
-
-/// The server that Benchwright starts for a run: none where llm-d's charts start it, or where the run only reports the results of another one.
-pub fn managed_server(spec: &BenchmarkRunSpec) -> Option<&Server> {
-    spec.target.server.as_ref().filter(|it| spec.execution.collect.is_none() && !is_of_charts(it))
 }
 
 /// The whole name of a Service.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{FIELD, options};
+use super::{managed_server::FIELD, options};
 use crate::{
     AnyValue,
     benchmark_run::{MAX_SERVER_SCRIPT, MAX_SERVER_TEXT, Server},

@@ -1,4 +1,5 @@
 use super::*;
+use crate::benchmark_run::Server;
 use crate::resolve::{RunIdentity, Settings};
 
 fn check(place: Place, server: &str) -> Result<ManagedServer, Vec<String>> {
