@@ -47,36 +47,30 @@ impl Harness {
         Harness::Nop,
     ];
 
+    /// The name, and the shipped profile of a run that names none.
+    fn row(self) -> (&'static str, &'static str) {
+        match self {
+            Harness::Benchwright => ("benchwright", "sanity_random"),
+            Harness::InferencePerf => ("inference-perf", "sanity_random"),
+            Harness::Loadgen => ("loadgen", "sanity"),
+            Harness::Guidellm => ("guidellm", "sanity_random"),
+            Harness::VllmBenchmark => ("vllm-benchmark", "sanity_random"),
+            Harness::Inferencemax => ("inferencemax", "random_concurrent"),
+            Harness::Fmperf => ("fmperf", "sanity_short-input"),
+            Harness::Aiperf => ("aiperf", "synthetic"),
+            Harness::PriorityMix => ("priority-mix", "priority_mix"),
+            Harness::Mmlu => ("mmlu", "mmlu"),
+            Harness::Nop => ("nop", "nop"),
+        }
+    }
+
     /// The name as users write it; also the folder of its shipped profiles.
     pub fn name(self) -> &'static str {
-        match self {
-            Harness::Benchwright => "benchwright",
-            Harness::InferencePerf => "inference-perf",
-            Harness::Loadgen => "loadgen",
-            Harness::Guidellm => "guidellm",
-            Harness::VllmBenchmark => "vllm-benchmark",
-            Harness::Inferencemax => "inferencemax",
-            Harness::Fmperf => "fmperf",
-            Harness::Aiperf => "aiperf",
-            Harness::PriorityMix => "priority-mix",
-            Harness::Mmlu => "mmlu",
-            Harness::Nop => "nop",
-        }
+        self.row().0
     }
 
     /// The shipped profile of a run that names none.
     pub fn default_profile(self) -> &'static str {
-        match self {
-            Harness::Benchwright | Harness::InferencePerf | Harness::Guidellm | Harness::VllmBenchmark => {
-                "sanity_random"
-            }
-            Harness::Loadgen => "sanity",
-            Harness::Inferencemax => "random_concurrent",
-            Harness::Fmperf => "sanity_short-input",
-            Harness::Aiperf => "synthetic",
-            Harness::PriorityMix => "priority_mix",
-            Harness::Mmlu => "mmlu",
-            Harness::Nop => "nop",
-        }
+        self.row().1
     }
 }
