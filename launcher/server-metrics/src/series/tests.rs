@@ -1,3 +1,6 @@
+use std::time::Duration;
+
+use crds::benchmark_run::MetricsKind;
 use proptest::prelude::*;
 
 use super::*;

@@ -32,8 +32,6 @@ use crate::plan::{
 
 /// Name of the server's container.
 pub const CONTAINER: &str = "server";
-/// The most pods of a server that one turn deletes: a turn has a time limit.
-pub const MAX_STOPPED_PODS: usize = 64;
 /// How long the engine has to end after it was asked to, in seconds.
 const GRACE_SECONDS: i64 = 30;
 /// How often a server that starts is asked whether it is ready, in seconds.
