@@ -66,19 +66,19 @@ impl schemars::JsonSchema for AnyValue {
 /// A share: a number from 0 to 1, or a text that is one.
 #[cfg(feature = "kube")]
 pub(crate) fn share(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    number_or_text(Some(1), 12, crate::schema::SHARE).try_into().expect("a schema is a mapping")
+    number_or_text(Some(1), 12, crate::patterns::SHARE).try_into().expect("a schema is a mapping")
 }
 
 /// The limit of an objective: a duration, or a number that is not below zero.
 #[cfg(feature = "kube")]
 pub(crate) fn limit(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    number_or_text(None, crate::schema::MAX_LIMIT, crate::schema::LIMIT).try_into().expect("a schema is a mapping")
+    number_or_text(None, crate::patterns::MAX_LIMIT, crate::patterns::LIMIT).try_into().expect("a schema is a mapping")
 }
 
 /// A number from 1 to 1024, or Auto.
 #[cfg(feature = "kube")]
 pub(crate) fn auto_or_count(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    let mut schema = number_or_text(Some(1024), 4, crate::schema::AUTO_OR_COUNT);
+    let mut schema = number_or_text(Some(1024), 4, crate::patterns::AUTO_OR_COUNT);
     schema["minimum"] = 1.into();
     schema.try_into().expect("a schema is a mapping")
 }
@@ -86,7 +86,7 @@ pub(crate) fn auto_or_count(_: &mut schemars::SchemaGenerator) -> schemars::Sche
 /// A price: a number from 0 to a million, or a text that is one.
 #[cfg(feature = "kube")]
 pub(crate) fn price(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    number_or_text(Some(1_000_000), 16, crate::schema::PRICE).try_into().expect("a schema is a mapping")
+    number_or_text(Some(1_000_000), 16, crate::patterns::PRICE).try_into().expect("a schema is a mapping")
 }
 
 /// A Kubernetes quantity that is not below zero: `2`, `0.5`, `500m`, `1Gi`.
@@ -98,7 +98,7 @@ pub(crate) fn quantity(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 /// The same as JSON.
 #[cfg(feature = "kube")]
 pub(crate) fn quantity_schema() -> Value {
-    number_or_text(None, crate::schema::MAX_QUANTITY, crate::schema::QUANTITY)
+    number_or_text(None, crate::patterns::MAX_QUANTITY, crate::patterns::QUANTITY)
 }
 
 /// A number from 0 on, or a text of a pattern. `x-kubernetes-int-or-string` would refuse a fraction such as `cpu: 0.5`, which a

@@ -17,12 +17,15 @@ mod hex;
 pub mod json;
 pub mod leftovers;
 pub mod objective;
+pub mod patterns;
+mod phase;
 #[cfg(feature = "kube")]
 pub mod pod;
 pub mod reason;
 pub mod resolve;
 pub mod schema;
 pub mod secrets;
+pub mod server_engine;
 pub mod server_status;
 pub mod status;
 pub mod summary;

@@ -6,9 +6,9 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    phase::Phase,
     reason::{Reason, Reported},
     resolve::PodTimes,
-    status::Phase,
     summary::Outcome,
 };
 

@@ -7,6 +7,7 @@
 )]
 
 mod commands;
+mod commit;
 
 use std::{
     io::{self, IsTerminal as _},
@@ -26,8 +27,6 @@ use rustix::io::Errno;
 
 /// The smallest number of files that any command needs.
 const SPARE_FILES: usize = 16;
-/// The commit that this binary was built from, as build.rs found it.
-const COMMIT: &str = env!("BENCHWRIGHT_COMMIT");
 #[cfg(not(debug_assertions))]
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("BENCHWRIGHT_COMMIT"), ")");
 #[cfg(debug_assertions)]

@@ -168,7 +168,7 @@ const WITHOUT_ENGINE: [&str; 10] = [
 const ABOVE_ENGINE: [&str; 8] =
     ["accuracy", "data-sets", "loadgen", "offline-engine", "parquet", "python-data", "questions", "submission"];
 
-fn cargo(arguments: &[&str]) -> String {
+pub(crate) fn cargo(arguments: &[&str]) -> String {
     let run = Command::new(env!("CARGO")).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     String::from_utf8(run.stdout).unwrap()

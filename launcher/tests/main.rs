@@ -3,6 +3,7 @@
 mod arrows;
 #[cfg(target_os = "linux")]
 mod bench;
+mod circles;
 mod cli;
 mod common;
 mod faults;

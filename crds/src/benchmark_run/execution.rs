@@ -4,7 +4,7 @@
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-use super::is_default;
+use super::field::is_default;
 
 /// Retries, deadlines and the time to drain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,8 +7,8 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "kube")]
-use super::bounded_text;
-use super::is_default;
+use super::field::bounded_text;
+use super::field::is_default;
 use crate::AnyValue;
 
 /// The pod that issues the load.

@@ -11,10 +11,13 @@
 //! tools stay as those write them, such as the harness `inference-perf`.
 
 mod execution;
+pub(crate) mod field;
 pub(crate) mod files;
 mod hardware;
+mod harness;
 mod launcher;
 mod profiling;
+mod references;
 mod server;
 mod slo;
 mod storage;
@@ -28,19 +31,23 @@ use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
 use crate::AnyValue;
+pub use crate::server_engine::{MetricsKind, ServerEngine};
 #[cfg(feature = "kube")]
 use crate::status::BenchmarkRunStatus;
 pub use execution::{
     Cancel, Cleanup, Collect, Deadlines, Execution, JobsCleanup, MAX_FOLDER_BYTES, Retry, RetryCause, RunCleanup,
     ServerCleanup,
 };
+use field::is_default;
 pub use files::{ClaimRef, ProfileFile, is_object_name};
 pub use hardware::Hardware;
+pub use harness::Harness;
 pub use launcher::{Launcher, MAX_RESOURCE_NAME, MAX_RESOURCES, RESERVED_LABELS, Resources, Scheduling, Toleration};
 pub use profiling::{ProfilerKind, Profiling};
+pub use references::{GatewayRef, KeyRef, Scheme, ServiceRef};
 pub use server::{
     Distribution, HubToken, Lifecycle, MAX_DEVICE_NAME, MAX_DEVICES, MAX_REPLICAS, MAX_SERVER_SCRIPT, MAX_SERVER_TEXT,
-    ModelClaim, Server, ServerEngine, ServerMethod,
+    ModelClaim, Server, ServerMethod,
 };
 pub use slo::{
     Baseline, EVERY_STAGE, Enforcement, MAX_OBJECTIVE_NAME, MAX_OBJECTIVES, MAX_REGRESSION_PERCENT, Metric, MetricUnit,
@@ -48,8 +55,7 @@ pub use slo::{
 };
 pub use storage::{FolderRetention, NoStorage, PerRequestRecords, Pvc, S3, SecretRef, Storage};
 pub use target::{
-    Api, Auth, CaSource, GatewayRef, HttpVersion, KeyRef, MetricsKind, MetricsSource, Readiness, ReadinessProbe,
-    Scheme, ServiceRef, Simulator, SimulatorPreset, Target, Tls,
+    Api, Auth, CaSource, HttpVersion, MetricsSource, Readiness, ReadinessProbe, Simulator, SimulatorPreset, Target, Tls,
 };
 pub use validity::Validity;
 
@@ -217,85 +223,6 @@ impl BenchmarkRun {
     }
 }
 
-/// Whose profile format is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
-pub enum Harness {
-    /// Benchwright's own format, which reaches all that the engine can do.
-    Benchwright,
-    /// The format of inference-perf.
-    InferencePerf,
-    /// MLPerf LoadGen's scenarios and settings.
-    Loadgen,
-    /// The formats of GuideLLM: the scenarios up to version 0.6, and those from 0.7.
-    Guidellm,
-    /// The flags of `vllm bench serve`.
-    VllmBenchmark,
-    /// The flags of InferenceMAX's `benchmark_serving.py`, which are older ones of vLLM.
-    Inferencemax,
-    /// The workloads of fmperf and LMBenchmark.
-    Fmperf,
-    /// The flags of AIPerf.
-    Aiperf,
-    /// The traffic classes of llm-d-benchmark's priority-mix.
-    PriorityMix,
-    /// The questions of MMLU, whose answers are scored.
-    Mmlu,
-    /// No load: llm-d-benchmark's nop, which measures how a server starts.
-    Nop,
-}
-
-impl Harness {
-    /// Every harness.
-    pub const ALL: [Harness; 11] = [
-        Harness::Benchwright,
-        Harness::InferencePerf,
-        Harness::Loadgen,
-        Harness::Guidellm,
-        Harness::VllmBenchmark,
-        Harness::Inferencemax,
-        Harness::Fmperf,
-        Harness::Aiperf,
-        Harness::PriorityMix,
-        Harness::Mmlu,
-        Harness::Nop,
-    ];
-
-    /// The name as users write it; also the folder of its shipped profiles.
-    pub fn name(self) -> &'static str {
-        match self {
-            Harness::Benchwright => "benchwright",
-            Harness::InferencePerf => "inference-perf",
-            Harness::Loadgen => "loadgen",
-            Harness::Guidellm => "guidellm",
-            Harness::VllmBenchmark => "vllm-benchmark",
-            Harness::Inferencemax => "inferencemax",
-            Harness::Fmperf => "fmperf",
-            Harness::Aiperf => "aiperf",
-            Harness::PriorityMix => "priority-mix",
-            Harness::Mmlu => "mmlu",
-            Harness::Nop => "nop",
-        }
-    }
-
-    /// The shipped profile of a run that names none.
-    pub fn default_profile(self) -> &'static str {
-        match self {
-            Harness::Benchwright | Harness::InferencePerf | Harness::Guidellm | Harness::VllmBenchmark => {
-                "sanity_random"
-            }
-            Harness::Loadgen => "sanity",
-            Harness::Inferencemax => "random_concurrent",
-            Harness::Fmperf => "sanity_short-input",
-            Harness::Aiperf => "synthetic",
-            Harness::PriorityMix => "priority_mix",
-            Harness::Mmlu => "mmlu",
-            Harness::Nop => "nop",
-        }
-    }
-}
-
 /// The workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -355,15 +282,4 @@ fn unchanged(field: &str) -> kube::core::Rule {
     let rule =
         format!("has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})");
     kube::core::Rule::new(rule).message(IMMUTABLE).field_path(format!(".{field}"))
-}
-
-/// Whether a group says nothing: then it is not written, and the schema has no default for it.
-pub(crate) fn is_default<T: Default + PartialEq>(group: &T) -> bool {
-    *group == T::default()
-}
-
-/// A text of at most `max` characters; the API server needs bounds to estimate what a rule costs.
-#[cfg(feature = "kube")]
-pub(crate) fn bounded_text(max: u32) -> serde_json::Value {
-    serde_json::json!({"type": "string", "maxLength": max})
 }

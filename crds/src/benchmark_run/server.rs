@@ -7,9 +7,9 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "kube")]
-use super::bounded_text;
-use super::{GatewayRef, KeyRef, Resources, Scheduling, is_default};
-use crate::AnyValue;
+use super::field::bounded_text;
+use super::{GatewayRef, KeyRef, Resources, Scheduling, field::is_default};
+use crate::{AnyValue, server_engine::ServerEngine};
 
 /// The most replicas of a managed server.
 pub const MAX_REPLICAS: u32 = 64;
@@ -184,34 +184,6 @@ pub struct Server {
 #[cfg(feature = "kube")]
 fn device_set() -> serde_json::Value {
     serde_json::json!({"type": "array", "maxItems": MAX_DEVICES, "items": bounded_text(MAX_DEVICE_NAME)})
-}
-
-/// Which program a managed server is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
-pub enum ServerEngine {
-    /// vLLM.
-    #[serde(rename = "VLLM")]
-    Vllm,
-    /// SGLang.
-    #[serde(rename = "SGLang")]
-    Sglang,
-    /// Benchwright's own simulated vLLM, as a process of its own.
-    Simulator,
-    /// Any other program with the API of OpenAI.
-    Custom,
-}
-
-impl ServerEngine {
-    /// The name as users write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            ServerEngine::Vllm => "VLLM",
-            ServerEngine::Sglang => "SGLang",
-            ServerEngine::Simulator => "Simulator",
-            ServerEngine::Custom => "Custom",
-        }
-    }
 }
 
 /// Who starts a server.

@@ -4,7 +4,8 @@
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Hardware, Server, is_default};
+use super::{GatewayRef, Hardware, KeyRef, Server, ServiceRef, field::is_default};
+use crate::server_engine::MetricsKind;
 
 /// The serving stack under test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -96,70 +97,6 @@ pub struct Target {
     pub metrics: Option<Vec<MetricsSource>>,
 }
 
-/// A Service in the namespace of the run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "kube", derive(KubeSchema))]
-pub struct ServiceRef {
-    /// Name of the Service.
-    #[cfg_attr(
-        feature = "kube",
-        schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"))
-    )]
-    pub name: String,
-    /// Port of the Service. Default: 80.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 65535)))]
-    pub port: Option<u16>,
-    /// HTTP or HTTPS. Default: HTTP.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "kube", schemars(with = "Scheme"))]
-    pub scheme: Option<Scheme>,
-    /// What stands before `/v1` in the path of every request. Default: /.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 1024), regex(pattern = r"^/[^\s?#]*$")))]
-    pub path: Option<String>,
-}
-
-/// A Gateway of the Gateway API, with the names of its parentRef. A Gateway of another namespace needs a ReferenceGrant there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "kube", derive(KubeSchema))]
-pub struct GatewayRef {
-    /// Name of the Gateway.
-    #[cfg_attr(
-        feature = "kube",
-        schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
-    )]
-    pub name: String,
-    /// Namespace of the Gateway. Absent: that of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "kube",
-        schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))
-    )]
-    pub namespace: Option<String>,
-    /// Name of a listener. Absent: the one that port names, else the only one for HTTP or HTTPS.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "kube",
-        schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
-    )]
-    pub section_name: Option<String>,
-    /// Port of the listener. Absent: any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 65535)))]
-    pub port: Option<u16>,
-    /// Name of the HTTPRoute that leads to the model server, in the namespace of the run or of the Gateway. Absent: the only one
-    /// that is attached to the Gateway there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "kube",
-        schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
-    )]
-    pub http_route: Option<String>,
-}
-
 /// A source of metrics as Prometheus text. Exactly one of url and serviceRef. Every address of a host name is read: of a
 /// headless Service those of all its pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,39 +125,6 @@ pub struct MetricsSource {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "MetricsKind"))]
     pub kind: Option<MetricsKind>,
-}
-
-/// What metrics are of. It decides which names are kept: of Prometheus all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
-pub enum MetricsKind {
-    /// The names of the metrics decide.
-    #[default]
-    Auto,
-    /// vLLM.
-    #[serde(rename = "VLLM")]
-    Vllm,
-    /// SGLang.
-    #[serde(rename = "SGLang")]
-    Sglang,
-    /// The endpoint picker of llm-d or of the Gateway API Inference Extension.
-    EndpointPicker,
-    /// NVIDIA's DCGM exporter.
-    #[serde(rename = "DCGM")]
-    Dcgm,
-    /// Any other Prometheus text: every metric is kept, within bounds.
-    Prometheus,
-}
-
-/// How a Service is spoken to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
-pub enum Scheme {
-    /// Plain HTTP.
-    Http,
-    /// HTTP over TLS.
-    Https,
 }
 
 /// The embedded simulated vLLM. Its speed is fixed by a preset.
@@ -323,19 +227,6 @@ pub struct CaSource {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "KeyRef"))]
     pub secret_key_ref: Option<KeyRef>,
-}
-
-/// One key of a Secret or ConfigMap in the namespace of the run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "kube", derive(KubeSchema))]
-pub struct KeyRef {
-    /// Name of the object.
-    #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 253)))]
-    pub name: String,
-    /// Key in its data.
-    #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 253), regex(pattern = r"^[-._a-zA-Z0-9]+$")))]
-    pub key: String,
 }
 
 /// How to find out that the server is ready to be measured.

@@ -10,8 +10,8 @@ use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "kube")]
-use crate::benchmark_run::bounded_text;
-use crate::benchmark_run::{BenchmarkRunSpec, MAX_NAME_BYTES, is_default};
+use crate::benchmark_run::field::bounded_text;
+use crate::benchmark_run::{BenchmarkRunSpec, MAX_NAME_BYTES, field::is_default};
 #[cfg(feature = "kube")]
 use status::BenchmarkScheduleStatus;
 

@@ -64,7 +64,7 @@ mod tests {
         let spec = format!("{{target: {{simulator: {{}}}}, profile: {{files: {files}}}}}");
         let mut errors = Errors::default();
         super::check(&serde_saphyr::from_str(&spec).unwrap(), &mut errors);
-        errors.0.iter().map(ToString::to_string).collect()
+        errors.none_or(()).err().iter().flatten().map(ToString::to_string).collect()
     }
 
     #[track_caller]

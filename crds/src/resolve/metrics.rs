@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Errors, Settings, target, url::url_problem, without_credentials};
+use super::{Errors, Settings, credentials::without_credentials, service_url::service_url, url::url_problem};
 use crate::{
     benchmark_run::{BenchmarkRunSpec, MetricsKind, MetricsSource},
     wording::quoted,
@@ -69,7 +69,7 @@ fn url(
             if namespace.is_empty() {
                 errors.add(&at, "needs a cluster; outside one, set url");
             }
-            Some(with_path(&target::service_url(service, &at, namespace, settings, errors)))
+            Some(with_path(&service_url(service, &at, namespace, settings, errors)))
         }
         (None, None) => {
             errors.add(field, "names no server; set exactly one of url and serviceRef");

@@ -4,18 +4,23 @@
 
 mod beside_errors;
 mod collect;
+mod credentials;
 pub mod effective;
 pub mod egress;
+mod errors;
 mod files;
 mod hardware;
 mod identity;
 mod metrics;
+pub mod mounts;
 mod pods;
 mod profile;
 mod profiling;
 mod repeat;
 mod retention;
 mod server;
+mod service_url;
+mod settings;
 mod slo;
 mod startup;
 mod target;
@@ -28,8 +33,11 @@ use std::{path::PathBuf, time::Duration};
 use serde::{Deserialize, Serialize};
 
 pub use beside_errors::resolve_profile;
+pub use credentials::{REDACTED, is_secret_name, without_credentials};
 pub use effective::{EffectiveSpec, Retention, claim, jobs_cleanup, run_cleanup, server_cleanup};
 pub use egress::Egress;
+use errors::Errors;
+pub use errors::FieldError;
 pub use hardware::{Hardware, Price};
 pub use identity::{RunIdentity, generate_name_problem, repeat_name};
 pub use metrics::{METRICS_PATH, MetricsEndpoint};
@@ -41,8 +49,9 @@ pub use server::{
     ReplicaStart, ServerInPods, ServerNames, ServerReplicas, SleepFault, StackFile, llm_d_server, log_port,
     managed_server, resolve_server, server_image,
 };
+pub use settings::Settings;
 pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope, readable_slo};
-pub use target::{Endpoint, REDACTED, is_secret_name, unix_socket, without_credentials};
+pub use target::{Endpoint, unix_socket};
 pub use upload::{Upload, results_uri};
 pub use url::url_problem;
 pub use validity::ValidityBounds;
@@ -50,61 +59,11 @@ pub use validity::ValidityBounds;
 use crate::{
     benchmark_run::{
         Api, BenchmarkRunSpec, FolderRetention, Harness, HttpVersion, MAX_RESOURCE_NAME, PerRequestRecords,
-        RESERVED_LABELS, ReadinessProbe, Resources, is_object_name,
+        RESERVED_LABELS, ReadinessProbe, is_object_name,
     },
     units::{Seed, Span},
     wording::quoted,
 };
-
-/// Defaults that the cluster or the laptop sets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// The launcher's image.
-    pub launcher_image: String,
-    /// CPU and memory of the launcher.
-    pub launcher_resources: Resources,
-    /// When the image is pulled: Always, IfNotPresent or Never.
-    pub launcher_pull_policy: String,
-    /// Secrets in the run's namespace that the image is pulled with.
-    pub launcher_pull_secrets: Vec<String>,
-    /// Suffix of a Service's DNS name after `<service>.<namespace>`, such as `svc.cluster.local`.
-    pub service_domain: String,
-    /// How long a target is waited for, in seconds.
-    pub readiness_timeout_seconds: u32,
-    /// Who chooses the user and the groups of launchers.
-    pub pod_security: PodSecurity,
-    /// The NetworkPolicy of each run; absent: runs have none.
-    pub network_policy: Option<NetworkPolicySettings>,
-    /// Where the launcher may not connect; absent: nothing is refused but what is refused everywhere.
-    pub egress: Option<Egress>,
-    /// Whether this cluster starts the server of a run that describes one.
-    pub managed_servers: bool,
-}
-
-/// A cluster as Kubernetes makes it, without an image of the launcher.
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            launcher_image: String::new(),
-            launcher_resources: Resources::default(),
-            launcher_pull_policy: "IfNotPresent".into(),
-            launcher_pull_secrets: Vec::new(),
-            service_domain: "svc.cluster.local".into(),
-            readiness_timeout_seconds: 900,
-            pod_security: PodSecurity::default(),
-            network_policy: None,
-            egress: Some(Egress::cluster_default()),
-            managed_servers: false,
-        }
-    }
-}
-
-impl Settings {
-    /// Outside of a cluster. The readiness timeout is short, because a person waits for the command.
-    pub fn local() -> Self {
-        Settings { readiness_timeout_seconds: 60, egress: None, ..Settings::default() }
-    }
-}
 
 /// All that the launcher needs to know beside the profile. No default is left open in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -209,42 +168,8 @@ fn is_once(repeat: &u32) -> bool {
     *repeat == once()
 }
 
-/// One field that cannot be used as it is.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: {message}")]
-pub struct FieldError {
-    /// Where, such as `spec.target.url`.
-    pub path: String,
-    /// What was found and what to do.
-    pub message: String,
-}
-
 /// The port on which a launcher in a pod answers `/ready` and `/metrics`.
 pub const STATUS_PORT: u16 = 8080;
-
-/// Where the launcher's pod mounts the token and the certificate authorities.
-pub mod mounts {
-    /// The bearer token of the target.
-    pub const TOKEN_FILE: &str = "/etc/benchwright/auth/token";
-    /// Further certificate authorities.
-    pub const CA_FILE: &str = "/etc/benchwright/tls/ca.crt";
-    /// The folder with the credentials of the bucket: a file for each key of the Secret.
-    pub const S3: &str = "/etc/benchwright/s3";
-    /// Our program in the container of a managed server, and its folder, which the server cannot write.
-    pub const SERVER_TOOLS: &str = "/benchwright-tools";
-    /// What is kept of a managed server in its container: its log, and the traces of a profiler.
-    pub const SERVER_OUTPUT: &str = "/benchwright-output";
-    /// The traces.
-    pub const SERVER_TRACES: &str = "/benchwright-output/traces";
-    /// The weights of a managed server: the root of its `modelClaim`.
-    pub const MODEL: &str = "/model";
-    /// `run.yaml`, `spec.yaml` and `profile.yaml`.
-    pub const INPUT: &str = "/etc/benchwright/run";
-    /// The volume that holds the results folders.
-    pub const RESULTS: &str = "/results";
-    /// Below it, under its name, each claim of the profile's files.
-    pub const DATA: &str = "/data";
-}
 
 /// Checks a spec and fills in what it leaves out. The endpoint of a spec with a Gateway (`target.gatewayRef`, `target.server.gatewayRef`) is
 /// an empty URL.
@@ -395,19 +320,6 @@ fn check_service_account(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     if let Some(name) = name.filter(|it| !is_object_name(it)) {
         let message = format!("is {}, which is no name of a service account; use a-z, 0-9, - and .", quoted(name));
         errors.add("spec.launcher.serviceAccountName", &message);
-    }
-}
-
-#[derive(Default)]
-struct Errors(Vec<FieldError>);
-
-impl Errors {
-    fn add(&mut self, path: &str, message: &str) {
-        self.0.push(FieldError { path: path.to_owned(), message: message.to_owned() });
-    }
-
-    fn none_or<T>(self, value: T) -> Result<T, Vec<FieldError>> {
-        if self.0.is_empty() { Ok(value) } else { Err(self.0) }
     }
 }
 

@@ -1,16 +1,17 @@
 //! Where the load goes, and the checks of what a spec says about it.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Errors, RunIdentity, Settings, effective,
+    Errors, RunIdentity, Settings,
+    credentials::without_credentials,
+    effective,
     server::{ManagedServer, Place, ServerNames, is_of_charts, served_model},
+    service_url::service_url,
     url::{local_url_problem, url_problem},
 };
 use crate::{
-    benchmark_run::{BenchmarkRunSpec, Scheme, Server, ServerEngine, ServiceRef, SimulatorPreset, Target},
+    benchmark_run::{BenchmarkRunSpec, Server, ServiceRef, SimulatorPreset, Target},
     wording::{listed, quoted},
 };
 
@@ -35,12 +36,7 @@ impl Endpoint {
         match self {
             Endpoint::Url(url) => url,
             Endpoint::Simulator(_) => "simulator",
-            Endpoint::Server(server) => match server.engine {
-                ServerEngine::Vllm => "managed vLLM",
-                ServerEngine::Sglang => "managed SGLang",
-                ServerEngine::Simulator => "managed simulator",
-                ServerEngine::Custom => "managed server",
-            },
+            Endpoint::Server(server) => server.engine.row().managed_title,
         }
     }
 }
@@ -131,32 +127,6 @@ fn gateway_endpoint(namespace: &str, errors: &mut Errors) -> Endpoint {
     Endpoint::Url(String::new())
 }
 
-/// The URL of a Service, without a slash at its end. `field`: where the spec names it.
-pub(super) fn service_url(
-    service: &ServiceRef,
-    field: &str,
-    namespace: &str,
-    settings: &Settings,
-    errors: &mut Errors,
-) -> String {
-    let effective = effective::service(service);
-    let (port, written_path) = (effective.port, effective.path.as_str());
-    let scheme = match effective.scheme {
-        Scheme::Http => "http",
-        Scheme::Https => "https",
-    };
-    let path = written_path.trim_end_matches('/');
-    let at = format!("{field}.path");
-    if !written_path.starts_with('/') {
-        errors.add(&at, &format!("is {}; begin it with a slash", quoted(written_path)));
-    }
-    if let Some(problem) = url_problem(&format!("http://service:80{path}")).filter(|_| path.starts_with('/')) {
-        errors.add(&at, &format!("is {}; {problem}", quoted(written_path)));
-    }
-    let host = format!("{}.{namespace}.{}", service.name, settings.service_domain);
-    format!("{scheme}://{host}:{port}{path}")
-}
-
 /// The path of the socket that a URL names: `unix:/run/vllm.sock`, or with two more slashes.
 pub fn unix_socket(url: &str) -> Option<&str> {
     url.strip_prefix("unix:").map(|it| it.strip_prefix("//").unwrap_or(it))
@@ -181,40 +151,6 @@ pub(super) fn check_ca(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     if ca.config_map_ref.is_some() == ca.secret_key_ref.is_some() {
         errors.add("spec.target.tls.ca", "needs exactly one of configMapRef and secretKeyRef");
     }
-}
-
-/// What stands in place of a secret, in messages and in files.
-pub const REDACTED: &str = "<redacted>";
-
-/// A URL as it may stand in a message or a file: what is before an `@` is a name and a password.
-pub fn without_credentials(url: &str) -> Cow<'_, str> {
-    match (url.find("://"), url.rfind('@')) {
-        (Some(scheme), Some(at)) if at > scheme + 2 => {
-            Cow::Owned(format!("{}{REDACTED}{}", &url[..scheme + 3], &url[at..]))
-        }
-        _ => Cow::Borrowed(url),
-    }
-}
-
-/// Whether a key, a header or a flag of this name holds a credential. Case, and hyphens in place of underscores, make no difference.
-pub fn is_secret_name(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace('-', "_");
-    // Also as they end names without a separator: `accessToken`, `secretkey`.
-    let ends = [
-        "token",
-        "secret",
-        "password",
-        "passwd",
-        "passphrase",
-        "cookie",
-        "_key",
-        "apikey",
-        "accesskey",
-        "secretkey",
-        "privatekey",
-    ];
-    let within = ["auth", "credential", "session"].iter().any(|it| name.contains(it));
-    within || name == "key" || ends.iter().any(|end| name.ends_with(end))
 }
 
 /// The model to ask for: that of the target, or the one that its managed server surely serves; `None`: the profile's, or the one that is

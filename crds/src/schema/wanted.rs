@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::{
     objective::limit_fault,
+    patterns,
     wording::{MAX_QUOTED, listed, nearest},
     yaml::{Content, Node},
 };
@@ -34,13 +35,16 @@ pub(super) const PATTERNS: [(&str, &str); 18] = [
     (URL, "write a URL such as http://gateway.llm-d:80"),
     (r"^(Equal|Exists)$", "choose one of Equal and Exists"),
     (r"^(NoSchedule|PreferNoSchedule|NoExecute)$", "choose one of NoSchedule, PreferNoSchedule and NoExecute"),
-    (super::SHARE, "write a number from 0 to 1, such as 0.01"),
-    (super::LIMIT, "write a duration such as 500ms for a time, or a number such as 900 for a rate"),
-    (super::AUTO_OR_COUNT, "write Auto, or a whole number from 1 to 1024"),
-    (super::PRICE, "write a price such as 2.50"),
+    (patterns::SHARE, "write a number from 0 to 1, such as 0.01"),
+    (patterns::LIMIT, "write a duration such as 500ms for a time, or a number such as 900 for a rate"),
+    (patterns::AUTO_OR_COUNT, "write Auto, or a whole number from 1 to 1024"),
+    (patterns::PRICE, "write a price such as 2.50"),
     (r"^[0-9]{1,6}(\.[0-9]{1,6})?(ms|s|m|h)$", "write a duration with its unit, such as 5s or 500ms"),
     (r"^[A-Z]{3}$", "write three capital letters of ISO 4217, such as USD"),
-    (super::QUANTITY, "write a quantity such as 2, 0.5, 500m, 20Gi or 1e3, with an exponent of at most three digits"),
+    (
+        patterns::QUANTITY,
+        "write a quantity such as 2, 0.5, 500m, 20Gi or 1e3, with an exponent of at most three digits",
+    ),
 ];
 
 /// The URL of a target in a cluster. Outside of one there are sockets too, and [`crate::resolve`] tells more exactly what is
@@ -76,7 +80,7 @@ pub(super) fn of(schema: &Value, node: &Node) -> String {
         let most = schema["maxLength"].as_u64().map(|it| format!(", of at most {it} characters"));
         let long = node.text().is_some_and(|it| it.len() > MAX_QUOTED);
         let fault = match &node.content {
-            Content::Scalar(_, written) if pattern == Some(super::LIMIT) => limit_fault(written),
+            Content::Scalar(_, written) if pattern == Some(patterns::LIMIT) => limit_fault(written),
             _ => None,
         };
         let fault = fault.map_or_else(String::new, |it| format!("{it}; "));

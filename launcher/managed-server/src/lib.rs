@@ -14,6 +14,7 @@
 mod handle;
 mod keeper;
 mod log;
+mod mark;
 mod order;
 mod ports;
 mod processes;
@@ -26,10 +27,8 @@ pub mod wrapper;
 pub use handle::{Server, StartError};
 pub use keeper::keep;
 pub use log::{END_KEPT, MAX_LINE, START_KEPT};
+pub use mark::MARK;
 pub use order::{Ended, Exit, Exited, LogEnd, Order, ReplicaEnd, ReplicaOrder, Started};
 pub use ports::{PortError, choose};
 pub use redact::{arguments, redact};
 pub use sweep::sweep;
-
-/// The variable that every process of a server inherits; its value is the name of the server.
-pub const MARK: &str = "BENCHWRIGHT_SERVER";

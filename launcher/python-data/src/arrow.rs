@@ -7,7 +7,7 @@ use crate::{
     column::Column,
     dtype::Dtype,
     pickle::{Item, Pickle, names::Name},
-    shown,
+    problem::shown,
 };
 
 /// An array of texts, numbers or truth values.

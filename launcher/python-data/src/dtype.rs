@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Cell, Problem, shown};
+use crate::{Cell, Problem, problem::shown};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

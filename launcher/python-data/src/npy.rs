@@ -10,7 +10,7 @@ use crate::{
     dtype::{Dtype, Kind},
     pickle::Pickle,
     plain::numbered,
-    shown,
+    problem::shown,
     table::{Table, VALUES},
 };
 

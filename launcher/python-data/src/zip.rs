@@ -5,7 +5,7 @@ use std::io::Read as _;
 
 use flate2::{Crc, read::DeflateDecoder};
 
-use crate::{Problem, shown};
+use crate::{Problem, problem::shown};
 
 /// How an archive begins.
 pub const MAGIC: &[u8] = b"PK\x03\x04";

@@ -126,7 +126,7 @@ pub fn rows(columns: &[Column<'_>]) -> Vec<Row> {
     };
     texts("outcome", &|it| Some(it.outcome.name().to_owned()));
     texts("engine", &|it| {
-        Some(format!("{} {}", it.engine?.name(), it.version.as_deref().unwrap_or_default()).trim_end().to_owned())
+        Some(format!("{} {}", it.engine?.title(), it.version.as_deref().unwrap_or_default()).trim_end().to_owned())
     });
     texts("model", &|it| it.model.clone());
     texts("load format", &|it| it.load_format.clone());

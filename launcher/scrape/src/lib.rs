@@ -20,11 +20,12 @@ use std::{
     time::Duration,
 };
 
+use crds::benchmark_run::MetricsKind;
 use engine::{
     client::Resolver,
     stop::{Stop, StopState},
 };
-use server_metrics::{families::Engine, scraped::Scraped};
+use server_metrics::scraped::Scraped;
 use tokio::sync::mpsc as commands;
 use tracing::warn;
 
@@ -50,7 +51,7 @@ pub struct Source {
     /// is asked.
     pub url: String,
     /// What it is; `None`: its metrics say it.
-    pub engine: Option<Engine>,
+    pub engine: Option<MetricsKind>,
     /// Nobody named it: where the first scrape fails there are no metrics, and that is no gap.
     pub is_guess: bool,
     /// Whether it gets the bearer token of the target.

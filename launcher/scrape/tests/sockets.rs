@@ -13,13 +13,13 @@ use std::{
     time::Duration,
 };
 
-use crds::resolve::Egress;
+use crds::{benchmark_run::MetricsKind, resolve::Egress};
 use engine::{
     client::Resolver,
     stop::{Stop, StopReason, StopState},
 };
 use scrape::{Order, Scraper, Source};
-use server_metrics::{families::Engine, scraped::Scraped, series::WindowFigures};
+use server_metrics::{scraped::Scraped, series::WindowFigures};
 
 /// Writes the answer to a request: its number among those for the same path, its head, and the socket.
 type Answer = dyn Fn(usize, &str, &mut TcpStream) + Send + Sync;
@@ -126,7 +126,7 @@ fn counters_count_from_before_the_load_to_after_it() {
     let (scraped, figures) = scrape(vec![of(serve(answers))]);
     assert_eq!((figures.generation_tokens, figures.whole, figures.resets), (Some(50.0), true, 0));
     let address = &scraped.addresses[0];
-    assert_eq!((address.scrapes, address.failures, address.engine), (2, 0, Some(Engine::Vllm)));
+    assert_eq!((address.scrapes, address.failures, address.engine), (2, 0, Some(MetricsKind::Vllm)));
     assert!(address.mean_time <= address.max_time && address.mean_bytes.unwrap() > 50.0);
     assert_eq!(address.identity.version.as_deref(), Some("0.32.0"));
     assert_eq!(address.identity.models[0].max_model_len, Some(2_048));
@@ -337,9 +337,9 @@ fn the_token_goes_only_to_whom_it_is_meant_for() {
 fn of_a_source_that_is_prometheus_everything_is_kept() {
     let text = "go_goroutines 12\nhttp_requests_total{code=\"200\"} 7\nvllm:num_requests_running 1\n";
     let address = serve_text(text.into());
-    let (scraped, _) = scrape(vec![Source { engine: Some(Engine::Prometheus), ..of(address) }]);
+    let (scraped, _) = scrape(vec![Source { engine: Some(MetricsKind::Prometheus), ..of(address) }]);
     assert_eq!(scraped.store.series().len(), 3);
-    assert_eq!(scraped.addresses[0].engine, Some(Engine::Prometheus));
+    assert_eq!(scraped.addresses[0].engine, Some(MetricsKind::Prometheus));
 }
 
 #[test]

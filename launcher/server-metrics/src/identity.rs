@@ -2,14 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crds::wording::one_line;
+use crds::{benchmark_run::MetricsKind, wording::one_line};
 use serde_json::Value;
 
-use crate::{
-    families::{Engine, Role},
-    parse::labels,
-    series::Address,
-};
+use crate::{families::Role, parse::labels, series::Address};
 
 /// The longest text of a server that is kept, in characters.
 const MAX_CHARS: usize = 200;
@@ -23,7 +19,7 @@ const NO_SETTINGS: [&str; 2] = ["engine", "model_name"];
 /// What one address, or several with the same settings, said of itself. What was not told is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
-    pub engine: Option<Engine>,
+    pub engine: Option<MetricsKind>,
     pub version: Option<String>,
     pub models: Vec<Model>,
     /// The labels of vLLM's `cache_config_info`, without those that are unset.
@@ -115,7 +111,7 @@ mod tests {
              vllm:num_requests_running{engine=\"1\",model_name=\"org/m\"} 0\n\
              vllm:cache_config_info{block_size=\"16\",engine=\"0\",num_gpu_blocks=\"4096\",sliding_window=\"None\"} 1.0\n",
         );
-        assert_eq!(found.engine, Some(Engine::Vllm));
+        assert_eq!(found.engine, Some(MetricsKind::Vllm));
         assert_eq!(found.models, [Model { id: "org/m".into(), max_model_len: None }]);
         let settings = [("block_size", "16"), ("num_gpu_blocks", "4096")];
         assert_eq!(found.cache_config, settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into());

@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
-use crate::{families::Engine, identity::Identity, series::Store};
+use crds::benchmark_run::MetricsKind;
+
+use crate::{identity::Identity, series::Store};
 
 /// Addresses of all sources together.
 pub const MAX_ADDRESSES: usize = 256;
@@ -16,7 +18,7 @@ pub struct Address {
     pub address: Option<SocketAddr>,
     /// Its index in the store.
     pub index: usize,
-    pub engine: Option<Engine>,
+    pub engine: Option<MetricsKind>,
     pub identity: Identity,
     pub scrapes: u64,
     pub failures: u64,

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crds::benchmark_run::MetricsKind;
 use server_metrics::{
-    families::Engine,
     identity::Identity,
     parse,
     series::{Answer, Keep, Store, WindowFigures},
@@ -62,7 +62,7 @@ fn a_server_tells_its_cache_and_few_series_are_kept() {
     let store = store(V0_32);
     let address = &store.addresses()[0];
     let identity = Identity::from_metrics(address);
-    assert_eq!((identity.engine, address.left_out, address.bad_lines), (Some(Engine::Vllm), 0, 0));
+    assert_eq!((identity.engine, address.left_out, address.bad_lines), (Some(MetricsKind::Vllm), 0, 0));
     assert!(identity.cache_config.contains_key("block_size") && identity.cache_config.contains_key("num_gpu_blocks"));
     assert!(!identity.cache_config.contains_key("engine") && !identity.models.is_empty());
     assert!((100..400).contains(&address.series()), "{}", address.series());

@@ -25,6 +25,7 @@ mod profiler;
 mod prompt;
 mod refusals;
 mod request;
+mod route;
 mod routes;
 mod sampling;
 mod scheduler;

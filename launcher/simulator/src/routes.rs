@@ -13,8 +13,8 @@ use super::api::{Dialect, Endpoint};
 use super::chunks::{self, Identity};
 use super::error::ApiError;
 use super::faults::FaultKind;
-use super::options::{SimOptions, SleepMode};
 use super::request::{self, GenerationRequest};
+use super::route::{Route, UNCOUNTED};
 use super::server::Simulator;
 use super::stream::{Body, ChoiceStream, EventStream, Events, PromptBlocks};
 use super::text::mix;
@@ -38,111 +38,6 @@ const VERSION_BODY: &str =
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
 const PROMETHEUS: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-
-/// What a path leads to.
-#[derive(Clone, Copy)]
-enum Route {
-    Generate(Endpoint, Dialect),
-    Tokenize,
-    Detokenize,
-    Models,
-    Health,
-    Load,
-    Version,
-    Metrics,
-    StartProfile,
-    StopProfile,
-    Sleep(SleepMode),
-    WakeUp(SleepMode),
-    IsSleeping,
-    CollectiveRpc(SleepMode),
-}
-
-/// Paths of questions and of control. Requests for them have no number, so that whoever asks them changes neither faults nor ids of others.
-const UNCOUNTED: [&str; 8] = [
-    "/metrics",
-    "/version",
-    "/start_profile",
-    "/stop_profile",
-    "/sleep",
-    "/wake_up",
-    "/is_sleeping",
-    "/collective_rpc",
-];
-
-/// Every path that a server may have, with the methods that it takes.
-const PATHS: [(&str, &str); 18] = [
-    ("/load", "GET"),
-    ("/version", "GET"),
-    ("/health", "GET"),
-    ("/metrics", "GET"),
-    ("/tokenize", "POST"),
-    ("/detokenize", "POST"),
-    ("/v1/models", "GET"),
-    ("/ping", "GET, POST"),
-    ("/v1/chat/completions", "POST"),
-    ("/v1/responses", "POST"),
-    ("/v1/completions", "POST"),
-    ("/v1/messages", "POST"),
-    ("/start_profile", "POST"),
-    ("/stop_profile", "POST"),
-    ("/sleep", "POST"),
-    ("/wake_up", "POST"),
-    ("/is_sleeping", "GET"),
-    ("/collective_rpc", "POST"),
-];
-
-/// The paths that a server of these options has.
-pub(super) fn listed(options: &SimOptions) -> impl Iterator<Item = (&'static str, &'static str)> {
-    PATHS.into_iter().filter(|(path, _)| Route::from_path(path, options).is_some())
-}
-
-impl Route {
-    fn from_path(path: &str, options: &SimOptions) -> Option<Self> {
-        let profiled = options.profiler_dir.is_some();
-        Some(match path {
-            "/v1/chat/completions" => Route::Generate(Endpoint::Chat, Dialect::OpenAi),
-            "/v1/completions" => Route::Generate(Endpoint::Completions, Dialect::OpenAi),
-            "/v1/responses" => Route::Generate(Endpoint::Chat, Dialect::Responses),
-            "/v1/messages" => Route::Generate(Endpoint::Chat, Dialect::Messages),
-            "/v1/models" => Route::Models,
-            "/tokenize" => Route::Tokenize,
-            "/detokenize" => Route::Detokenize,
-            "/health" | "/ping" => Route::Health,
-            "/load" => Route::Load,
-            "/version" => Route::Version,
-            "/metrics" => Route::Metrics,
-            // As in vLLM, these paths are not there without a profiler.
-            "/start_profile" if profiled => Route::StartProfile,
-            "/stop_profile" if profiled => Route::StopProfile,
-            _ => {
-                // Nor are these without the sleep mode and the mode for development.
-                let mode = options.sleep_mode?;
-                match path {
-                    "/sleep" => Route::Sleep(mode),
-                    "/wake_up" => Route::WakeUp(mode),
-                    "/is_sleeping" => Route::IsSleeping,
-                    "/collective_rpc" => Route::CollectiveRpc(mode),
-                    _ => return None,
-                }
-            }
-        })
-    }
-
-    fn method(self) -> Method {
-        match self {
-            Route::Generate(..)
-            | Route::Tokenize
-            | Route::Detokenize
-            | Route::StartProfile
-            | Route::StopProfile
-            | Route::Sleep(_)
-            | Route::WakeUp(_)
-            | Route::CollectiveRpc(_) => Method::POST,
-            _ => Method::GET,
-        }
-    }
-}
 
 impl Simulator {
     /// Answers a request.

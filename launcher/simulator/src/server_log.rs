@@ -7,7 +7,7 @@ use std::{fmt, net::SocketAddr, time::Duration};
 
 use jiff::{SignedDuration, Zoned};
 
-use super::{options::SimOptions, routes};
+use super::{options::SimOptions, route};
 use clock::Clock;
 
 /// The release of vLLM whose texts the log has.
@@ -214,7 +214,7 @@ impl ServerLog {
         };
         self.info(SERVER, &format!("{starting} http://{address}"));
         self.info(SERVER, "Available routes are:");
-        for (path, methods) in routes::listed(options) {
+        for (path, methods) in route::listed(options) {
             self.info(SERVER, &format!("Route: {path}, Methods: {methods}"));
         }
         let pid = self.pid;

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &RunArgs) -> u8 {
         status_port: args.status_port,
         termination_log: args.termination_log.clone(),
         plain: args.plain,
-        commit: crate::COMMIT,
+        commit: crate::commit::COMMIT,
     };
     run::run(&options)
 }

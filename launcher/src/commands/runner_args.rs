@@ -221,7 +221,7 @@ impl RunArgs {
             status_port: None,
             termination_log: None,
             plain: false,
-            commit: crate::COMMIT,
+            commit: crate::commit::COMMIT,
         };
         let status = run::run_into(&options, &mut folder);
         Ok(Ended { status, folder })

@@ -9,6 +9,7 @@ use std::{
 use anyhow::Context as _;
 use charts::{png, svg::draw_ranking};
 use clap::{Args, ValueEnum};
+use crds::server_engine::ServerEngine;
 use files::{user_file, write_whole};
 use jiff::{Timestamp, tz::TimeZone};
 use launcher::console;
@@ -86,10 +87,12 @@ pub(crate) fn run(args: &StartupArgs) -> anyhow::Result<()> {
 }
 
 fn no_known_line(path: &Path) -> String {
+    let engines: Vec<_> = ServerEngine::with_startup_log().map(|(engine, _)| engine.title()).collect();
     format!(
-        "{}: no known line of vLLM or SGLang was found in it; give what such a server writes from its start on, stdout and stderr, at level INFO \
+        "{}: no known line of {} was found in it; give what such a server writes from its start on, stdout and stderr, at level INFO \
          or DEBUG: `kubectl logs POD > server.log`, for example",
-        path.display()
+        path.display(),
+        engines.join(" or ")
     )
 }
 

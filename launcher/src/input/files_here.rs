@@ -6,6 +6,8 @@ use crds::units::Seed;
 use workload_files::{FilesError, WorkloadFiles};
 use workload_profiles::{Workload, workload::FileSource};
 
+use super::user_files::resolve_paths;
+
 /// The result of reading the files of a profile.
 pub enum FilesHere {
     /// All were read, or there are none.
@@ -19,7 +21,7 @@ pub enum FilesHere {
 /// Reads the files. `folder`: from which relative paths count.
 pub fn read(workload: &Workload, folder: &Path, seed: Seed) -> FilesHere {
     let mut workload = workload.clone();
-    super::resolve_paths(&mut workload, folder);
+    resolve_paths(&mut workload, folder);
     let downloads: Vec<String> = workload
         .sources_mut()
         .into_iter()

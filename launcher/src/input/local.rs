@@ -10,8 +10,11 @@ use serde_json::json;
 use workload_profiles::Notice;
 
 use super::{
-    Input, InputError, LocalOptions, RunSource, overrides, profile_file::ProfileFile, read, resolve_paths,
-    run_file::RunFile, unused_fields,
+    Input, InputError, LocalOptions, RunSource, overrides,
+    profile_file::ProfileFile,
+    run_file::RunFile,
+    unused_fields,
+    user_files::{read, resolve_paths},
 };
 
 /// How messages name a run that has no file.

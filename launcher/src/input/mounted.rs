@@ -6,7 +6,10 @@ use crds::{resolve::ResolvedRun, wording::cut};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Input, InputError, read, resolve_paths};
+use super::{
+    Input, InputError,
+    user_files::{read, resolve_paths},
+};
 
 /// Reads the folder that the operator mounts.
 ///

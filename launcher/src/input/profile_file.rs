@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crds::benchmark_run::Harness;
 
-use super::{InputError, read};
+use super::{InputError, user_files::read};
 
 /// A profile file.
 pub(super) struct ProfileFile {

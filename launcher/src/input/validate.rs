@@ -20,8 +20,8 @@ use workload_profiles::{Notice, Prepared, ProfileError, Workload};
 use super::{
     InputError,
     files_here::{self, FilesHere},
-    read,
     run_file::{DEFAULT_NAMESPACE, RunFile},
+    user_files::read,
 };
 
 /// The most documents of a file: each of them is read by a parser of its own.

@@ -1,6 +1,6 @@
 //! [I/O] The server's metrics of a run: which sources there are, and when they are read.
 
-use ::server_metrics::{families::Engine, scraped::Scraped};
+use ::server_metrics::scraped::Scraped;
 use crds::{
     benchmark_run::MetricsKind,
     resolve::{Endpoint, METRICS_PATH, MetricsEndpoint, ResolvedRun, unix_socket},
@@ -75,22 +75,11 @@ fn sources(named: Option<&[MetricsEndpoint]>, base_urls: &[String]) -> Vec<Sourc
     let Some(named) = named else { return base_urls.iter().map(guess).collect() };
     let source = |it: &MetricsEndpoint| Source {
         url: it.url.clone(),
-        engine: engine(it.kind),
+        engine: Some(it.kind).filter(|it| *it != MetricsKind::Auto),
         is_guess: false,
         gets_token: base_urls.iter().any(|base_url| same_origin(&it.url, base_url)),
     };
     named.iter().map(source).collect()
-}
-
-fn engine(kind: MetricsKind) -> Option<Engine> {
-    match kind {
-        MetricsKind::Auto => None,
-        MetricsKind::Vllm => Some(Engine::Vllm),
-        MetricsKind::Sglang => Some(Engine::Sglang),
-        MetricsKind::EndpointPicker => Some(Engine::EndpointPicker),
-        MetricsKind::Dcgm => Some(Engine::Dcgm),
-        MetricsKind::Prometheus => Some(Engine::Prometheus),
-    }
 }
 
 /// The token of the target goes to no other server.

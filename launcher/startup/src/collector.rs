@@ -3,18 +3,22 @@
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
+use crds::server_engine::{
+    ArgumentsForm, ServerEngine,
+    startup_log::{Figure, Role, StepName, Text},
+};
 use jiff::{Timestamp, Zoned};
 use serde_json::{Map, Value};
 
 use crate::{
     failure::Failures,
-    figure::number,
     line::{self, Parts},
     lines::RawLine,
+    number::number,
     python, redact,
-    startup::{Engine, Gpu, LogFacts, Outcome, Process, SleepWake, SleepWakeKind, Startup},
-    steps::{self, Mark, ProcessSteps, StepName},
-    texts::{Role, TEXTS, Text},
+    startup::{Gpu, LogFacts, Outcome, Process, SleepWake, SleepWakeKind, Startup},
+    steps::{self, Mark, ProcessSteps},
+    texts::TEXTS,
 };
 
 /// Processes of a server that are kept apart. The largest deployments have a hundred.
@@ -31,7 +35,7 @@ const GPUS_BEGIN: &str = "--- gpu scenario start name:";
 const GPUS_END: &str = "--- gpu scenario end name:";
 
 static PATTERNS: LazyLock<AhoCorasick> =
-    LazyLock::new(|| AhoCorasick::new(TEXTS.iter().map(|it| it.text)).expect("the table is small and constant"));
+    LazyLock::new(|| AhoCorasick::new(TEXTS.iter().map(|it| it.1.text)).expect("the table is small and constant"));
 
 pub(crate) struct Collector<'a> {
     reference: &'a Zoned,
@@ -50,7 +54,7 @@ pub(crate) struct Collector<'a> {
 /// One start, as far as the log was read.
 #[derive(Default)]
 struct Start {
-    engine: Option<Engine>,
+    engine: Option<ServerEngine>,
     version: Option<String>,
     /// The kinds of beginnings that were seen: the banner, and rows of the table.
     begun: Vec<(usize, Option<Process>)>,
@@ -60,7 +64,7 @@ struct Start {
     ready: Option<Timestamp>,
     first_line: Option<Timestamp>,
     processes: Vec<ProcessSteps>,
-    figures: std::collections::BTreeMap<crate::Figure, f64>,
+    figures: std::collections::BTreeMap<Figure, f64>,
     sleep_wake: Vec<SleepWake>,
     memory: Option<(f64, f64)>,
     args: Option<Map<String, Value>>,
@@ -71,8 +75,8 @@ struct Start {
     failures: Failures,
 }
 
-/// The number of the banner among the kinds of beginnings.
-const BANNER: usize = TEXTS.len();
+/// The number of the banner among the kinds of beginnings, which no row of the table has.
+const BANNER: usize = usize::MAX;
 
 impl<'a> Collector<'a> {
     pub fn new(reference: &'a Zoned) -> Self {
@@ -106,7 +110,7 @@ impl<'a> Collector<'a> {
         let parts = line::take_apart(&text);
         let hits = hits(&parts);
         let begins =
-            hits.iter().copied().filter(|it| TEXTS[*it].roles.iter().any(|role| matches!(role, Role::Begins(_))));
+            hits.iter().copied().filter(|it| TEXTS[*it].1.roles.iter().any(|role| matches!(role, Role::Begins(_))));
         let begins: Vec<usize> = begins.chain(banner(&parts).map(|_| BANNER)).collect();
         if begins.iter().any(|it| self.start.begins_again(*it, parts.process.as_ref())) {
             self.start = self.after.take().map(Start::before_begin).unwrap_or_default();
@@ -212,7 +216,7 @@ fn hits(parts: &Parts<'_>) -> Vec<usize> {
     for found in PATTERNS.find_overlapping_iter(parts.text) {
         let index = found.pattern().as_usize();
         let counts =
-            !TEXTS[index].begins_message || parts.text.get(parts.message_at..found.start()).is_some_and(is_tag);
+            !TEXTS[index].1.begins_message || parts.text.get(parts.message_at..found.start()).is_some_and(is_tag);
         if counts && !hits.contains(&index) {
             hits.push(index);
         }
@@ -273,7 +277,7 @@ impl Start {
             self.begun.push((*kind, seen.parts.process.clone()));
         }
         if let Some(version) = banner(seen.parts) {
-            self.engine.get_or_insert(Engine::Vllm);
+            self.engine.get_or_insert(ServerEngine::Vllm);
             self.version.get_or_insert_with(|| line::cut(version, MAX_WORD).to_owned());
             self.begin(1, seen.at);
         }
@@ -282,9 +286,9 @@ impl Start {
             is_known = self.steps(seen);
         }
         for index in seen.hits {
-            let row = &TEXTS[*index];
-            if self.engine.is_none_or(|it| it == row.engine) {
-                self.row(row, seen);
+            let (engine, row) = TEXTS[*index];
+            if self.engine.is_none_or(|it| it == engine) {
+                self.row(engine, row, seen);
             }
         }
         self.sleep_wake(seen);
@@ -334,8 +338,8 @@ impl Start {
             process.start(StepName::GetModelInfo, mark);
         }
         for index in seen.hits {
-            let row = &TEXTS[*index];
-            if self.engine.is_some_and(|it| it != row.engine) {
+            let (engine, row) = TEXTS[*index];
+            if self.engine.is_some_and(|it| it != engine) {
                 continue;
             }
             for role in row.roles {
@@ -349,16 +353,16 @@ impl Start {
         true
     }
 
-    fn row(&mut self, row: &Text, seen: &Seen<'_>) {
+    fn row(&mut self, engine: ServerEngine, row: &Text, seen: &Seen<'_>) {
         let Some(at) = seen.parts.text.find(row.text) else { return };
         let rest = &seen.parts.text[at + row.text.len()..];
         for role in row.roles {
             match role {
                 Role::Begins(rank) => {
-                    self.engine.get_or_insert(row.engine);
+                    self.engine.get_or_insert(engine);
                     self.begin(*rank, seen.at);
                     if *rank == 0 && self.args.is_none() && self.args_unread.is_none() {
-                        self.args(row.engine, rest, seen.line);
+                        self.args(engine, rest, seen.line);
                     } else if *rank > 0
                         && let Some(version) = rest.split_whitespace().next()
                     {
@@ -381,14 +385,16 @@ impl Start {
         }
     }
 
-    fn args(&mut self, engine: Engine, text: &str, line: u64) {
-        let read = match engine {
-            Engine::Vllm => python::map(text.trim()),
-            Engine::Sglang => python::call(text.trim()),
+    fn args(&mut self, engine: ServerEngine, text: &str, line: u64) {
+        let row = engine.row();
+        let read = match row.startup_log.map(|it| it.arguments) {
+            Some(ArgumentsForm::Dictionary) => python::map(text.trim()),
+            Some(ArgumentsForm::Call) => python::call(text.trim()),
+            None => None,
         };
         match read {
             Some(mut args) => {
-                if engine == Engine::Vllm {
+                if row.has_sleep_mode {
                     self.sleep_mode = Some(args.get("enable_sleep_mode") == Some(&Value::Bool(true)));
                 }
                 redact::map(&mut args);
@@ -413,7 +419,7 @@ impl Start {
                 && let Some((version, _)) = config.split_once(')')
             {
                 self.version = Some(line::cut(version, MAX_WORD).to_owned());
-                self.engine.get_or_insert(Engine::Vllm);
+                self.engine.get_or_insert(ServerEngine::Vllm);
             }
             if self.model.is_none()
                 && let Some(model) = setting(config, "model=")

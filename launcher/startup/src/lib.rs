@@ -4,13 +4,14 @@
 //! Pure: a log and a reference time go in, a [`Startup`] comes out. A value that the log does not have is absent, never zero. A log may
 //! have any bytes and any length: a line is read up to [`MAX_LINE`] bytes, and what is kept has a bound everywhere.
 //!
-//! The texts of the engines stand in one table, [`TEXTS`], each with the versions that print it and with how that is known.
+//! The texts of the engines are in the rows of [`crds::server_engine`], each with the versions that print it and with how that is known.
 
 mod collector;
+mod engine_id;
 mod failure;
-mod figure;
 mod line;
 mod lines;
+mod number;
 mod original;
 mod python;
 mod redact;
@@ -25,12 +26,11 @@ use std::io::{self, BufRead};
 
 use jiff::Zoned;
 
-pub use figure::{Figure, Unit};
+pub use crds::server_engine::startup_log::{Figure, Known, Role, StepName, Text, Unit};
 pub use lines::MAX_LINE;
 pub use original::{Server, result};
-pub use startup::{Engine, Failure, Gpu, LogFacts, Outcome, Process, SleepWake, SleepWakeKind, Startup, Step};
-pub use steps::StepName;
-pub use texts::{Known, Role, TEXTS, Text};
+pub use startup::{Failure, Gpu, LogFacts, Outcome, Process, SleepWake, SleepWakeKind, Startup, Step};
+pub use texts::TEXTS;
 
 /// Reads the log of a server: its last start, where it has several.
 ///

@@ -1,13 +1,10 @@
 //! `result.yaml` of llm-d-benchmark's nop, version 0.1: its keys, with our values. What is not known is left out, where the original has
 //! zeros and empty texts.
 
+use crds::server_engine::startup_log::{Figure, StepName};
 use serde_json::{Map, Value, json};
 
-use crate::{
-    figure::Figure,
-    startup::{Process, SleepWakeKind, Startup, Step},
-    steps::StepName,
-};
+use crate::startup::{Process, SleepWakeKind, Startup, Step};
 
 /// A server in `result.yaml`.
 #[derive(Clone, Copy, Debug)]

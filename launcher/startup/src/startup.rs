@@ -2,19 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use crds::server_engine::{
+    ServerEngine,
+    startup_log::{Figure, StepName},
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use crate::{figure::Figure, steps::StepName};
 
 /// A start of a server, as its log tells it. What the log does not have is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Startup {
     pub outcome: Outcome,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub engine: Option<Engine>,
+    /// An engine with a log of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::engine_id")]
+    pub engine: Option<ServerEngine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The name under which the model is served, else the one that was asked for.
@@ -75,22 +78,6 @@ impl Outcome {
             Outcome::Ready => "ready",
             Outcome::Failed => "failed",
             Outcome::Unfinished => "unfinished",
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Engine {
-    Vllm,
-    Sglang,
-}
-
-impl Engine {
-    pub fn name(self) -> &'static str {
-        match self {
-            Engine::Vllm => "vLLM",
-            Engine::Sglang => "SGLang",
         }
     }
 }

@@ -1,77 +1,12 @@
 //! Steps of a start: which lines bound them, and how long they took.
 
+use crds::server_engine::startup_log::StepName;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use crate::startup::{Process, Step};
 
 /// The ends that a step may have, from the best to the last.
 const RANKS: usize = 2;
-
-/// A step, in the order of a start. The names are those of llm-d-benchmark's nop, and two of ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum StepName {
-    #[serde(rename = "Detect Platform")]
-    DetectPlatform,
-    #[serde(rename = "LLM Imports")]
-    LlmImports,
-    #[serde(rename = "Get Model Info")]
-    GetModelInfo,
-    #[serde(rename = "Worker Initialization")]
-    WorkerInitialization,
-    #[serde(rename = "Model Loading")]
-    ModelLoading,
-    #[serde(rename = "Pytorch Compilation")]
-    PytorchCompilation,
-    #[serde(rename = "Dynamo")]
-    Dynamo,
-    #[serde(rename = "Inductor")]
-    Inductor,
-    /// Ours: the warm-up of vLLM on a CPU, in which it compiles.
-    #[serde(rename = "Warm-up")]
-    WarmUp,
-    #[serde(rename = "CUDA Graph Capture")]
-    CudaGraphCapture,
-    #[serde(rename = "API Server Starts")]
-    ApiServerStarts,
-}
-
-impl StepName {
-    pub const ALL: [StepName; 11] = [
-        StepName::DetectPlatform,
-        StepName::LlmImports,
-        StepName::GetModelInfo,
-        StepName::WorkerInitialization,
-        StepName::ModelLoading,
-        StepName::PytorchCompilation,
-        StepName::Dynamo,
-        StepName::Inductor,
-        StepName::WarmUp,
-        StepName::CudaGraphCapture,
-        StepName::ApiServerStarts,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            StepName::DetectPlatform => "Detect Platform",
-            StepName::LlmImports => "LLM Imports",
-            StepName::GetModelInfo => "Get Model Info",
-            StepName::WorkerInitialization => "Worker Initialization",
-            StepName::ModelLoading => "Model Loading",
-            StepName::PytorchCompilation => "Pytorch Compilation",
-            StepName::Dynamo => "Dynamo",
-            StepName::Inductor => "Inductor",
-            StepName::WarmUp => "Warm-up",
-            StepName::CudaGraphCapture => "CUDA Graph Capture",
-            StepName::ApiServerStarts => "API Server Starts",
-        }
-    }
-
-    /// The step that it is a part of.
-    pub fn within(self) -> Option<StepName> {
-        matches!(self, StepName::Dynamo | StepName::Inductor).then_some(StepName::PytorchCompilation)
-    }
-}
 
 /// A line that bounds a step.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{bytes, names, read, reference};
+use crds::server_engine::ServerEngine;
 use serde_json::{Value, json};
 use startup::{Figure, Outcome, Server, SleepWakeKind, Startup, StepName, read_bytes, result};
 
@@ -190,7 +191,7 @@ fn sglang_has_years_ranks_and_lines_behind_progress_bars() {
     let log = "composed-sglang-tp2";
     let found = read(log);
     assert_eq!((found.outcome, found.model.as_deref()), (Outcome::Ready, Some("llama-3.1-8b")));
-    assert_eq!((found.engine, found.ready_seconds), (Some(startup::Engine::Sglang), Some(46.0)));
+    assert_eq!((found.engine, found.ready_seconds), (Some(ServerEngine::Sglang), Some(46.0)));
     assert_steps(
         log,
         &[

@@ -5,6 +5,7 @@
 use std::{collections::BTreeMap, env, fmt::Write as _, fs};
 
 use crate::common::{folder, names, read};
+use crds::server_engine::ServerEngine;
 use serde_json::Value;
 use startup::{Figure, StepName, TEXTS};
 
@@ -115,8 +116,8 @@ fn comparison() -> String {
 /// The table of texts of docs/startup.md.
 fn texts() -> String {
     let mut table = "| engine | text | seen in | known from |\n| --- | --- | --- | --- |\n".to_owned();
-    for it in TEXTS {
-        let _ = writeln!(table, "| {} | `{}` | {} | {} |", it.engine.name(), it.text, it.seen_in, it.known.name());
+    for (engine, it) in TEXTS.iter() {
+        let _ = writeln!(table, "| {} | `{}` | {} | {} |", engine.title(), it.text, it.seen_in, it.known.name());
     }
     table
 }
@@ -178,7 +179,7 @@ fn texts_of_real_logs_are_in_them() {
         .filter(|it| it.starts_with("vllm-"))
         .map(|it| String::from_utf8_lossy(&crate::common::bytes(it)).into_owned())
         .collect();
-    for row in TEXTS.iter().filter(|it| it.engine == startup::Engine::Vllm) {
+    for row in ServerEngine::Vllm.row().startup_log.unwrap().texts {
         let is_there = logs.iter().any(|it| it.contains(row.text));
         assert_eq!(is_there, row.known == startup::Known::Log, "{}", row.text);
     }

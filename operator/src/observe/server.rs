@@ -29,7 +29,7 @@ use crate::{
     error::Error,
     plan::{
         Ended, Presence, What, meta,
-        server::{ServerPod, ServerState, objects::CONTAINER, retention::OtherUse, wrapper},
+        server::{OtherUse, ServerPod, ServerState, objects::CONTAINER, wrapper},
         status::full_name,
     },
 };

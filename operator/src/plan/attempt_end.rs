@@ -12,9 +12,10 @@ use kube::ResourceExt as _;
 
 use super::{
     Plan, Presence, Stop,
-    decision::{Decision, SOON, seconds_since},
+    decision::Decision,
     status::{self, NextStatus},
     termination_message,
+    times::{SOON, seconds_since},
 };
 
 impl Decision<'_> {

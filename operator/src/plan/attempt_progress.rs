@@ -11,9 +11,10 @@ use kube::ResourceExt as _;
 
 use super::{
     Plan, Presence, What,
-    decision::{Decision, LEEWAY_SECONDS, OFTEN, SOON, seconds_since},
+    decision::Decision,
     job,
     status::NextStatus,
+    times::{LEEWAY_SECONDS, OFTEN, SOON, seconds_since},
 };
 
 /// How long a new pod may wait before the status says for what: most waits for a claim, a node or the target are shorter, and

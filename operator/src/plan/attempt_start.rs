@@ -10,10 +10,11 @@ use crds::{
 
 use super::{
     Child, InputError, LauncherInput, Plan, Presence, Refused, Stop, What, config_map,
-    decision::{Decision, OFTEN, SOON, seconds_since},
+    decision::Decision,
     exclusive::{self, Target},
     job, meta, network_policy, pvc, queue,
     status::{self, NextStatus},
+    times::{OFTEN, SOON, seconds_since},
 };
 
 /// The next look while a ConfigMap has been missing for a long time.

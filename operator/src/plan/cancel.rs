@@ -9,9 +9,10 @@ use crds::{
 use super::{
     Plan, Presence, Stop, What,
     attempt_end::end_last,
-    decision::{Decision, LEEWAY_SECONDS, SOON, seconds_since},
+    decision::Decision,
     status::NextStatus,
     termination_message,
+    times::{LEEWAY_SECONDS, SOON, seconds_since},
 };
 
 impl Decision<'_> {

@@ -1,25 +1,15 @@
 //! Decides what a turn has to do: entry point, shared state and times.
 
-use std::time::Duration;
-
 use crds::{
     BenchmarkRun, BenchmarkRunStatus, EffectiveSpec,
     status::{Attempt, Phase},
 };
-use jiff::Timestamp;
 
 use super::{
     Observed, Plan, Presence, Turn,
     finished::{self, clean_up, conclude},
     status::{self, NextStatus},
 };
-
-/// The next look while the run waits for something that no watch reports.
-pub(super) const SOON: Duration = Duration::from_secs(2);
-/// The next look while an attempt starts or runs, because a deadline may pass.
-pub(super) const OFTEN: Duration = Duration::from_secs(10);
-/// How long the operator waits after the launcher's deadline and grace period before it ends an attempt.
-pub(super) const LEEWAY_SECONDS: u32 = 60;
 
 /// Decides what the turn has to do.
 pub fn plan(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
@@ -136,9 +126,4 @@ impl Decision<'_> {
     pub(super) fn status_plan(&self, standing: NextStatus) -> Plan {
         status::plan(self.run, &self.before, standing, self.turn.now)
     }
-}
-
-/// Whole seconds since a time; 0 if the clock was set back.
-pub(super) fn seconds_since(then: Timestamp, now: Timestamp) -> u32 {
-    u32::try_from(now.duration_since(then).as_secs()).unwrap_or(0)
 }

@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Observed, Plan, Presence, Stop, What,
-    decision::{Decision, OFTEN, seconds_since},
+    decision::Decision,
     server::retention,
     status::{self, truncate},
+    times::{OFTEN, seconds_since},
 };
 
 /// The annotation. Its value is a [`Mark`] as JSON. The operator writes it after the terminal status.

@@ -11,9 +11,10 @@ use crds::{
 
 use super::{
     Ended, Plan,
-    decision::{Decision, SOON, seconds_since},
+    decision::Decision,
     status::NextStatus,
     termination_message,
+    times::{SOON, seconds_since},
 };
 
 /// Exit codes of a process that SIGKILL or SIGTERM ended.

@@ -10,116 +10,27 @@ pub mod exclusive;
 pub mod finished;
 mod interruption;
 pub mod job;
+mod launcher_input;
 pub mod meta;
 pub mod network_policy;
 mod observed;
+mod planned;
+mod pod_state;
 pub mod policy;
+mod presence;
 pub mod pvc;
 pub mod queue;
 pub mod server;
 pub mod status;
 mod termination_message;
+mod times;
+mod turn;
 mod unread;
 
-use std::time::Duration;
-
-use crds::{BenchmarkRunStatus, Reason};
-use jiff::Timestamp;
-use k8s_openapi::api::{
-    apps::v1::Deployment,
-    batch::v1::Job,
-    core::v1::{ConfigMap, PersistentVolumeClaim, Service},
-    networking::v1::NetworkPolicy,
-};
-
 pub use decision::{current_attempt, given_spec, plan, would_begin};
-pub use observed::{
-    ClaimState, Ended, InputError, JobState, LauncherInput, Observed, OwnJob, PodState, Presence, QueueState, Refused,
-    Unread, Wanted, What,
-};
-
-/// What a turn has to do.
-#[derive(Clone, Debug, Default)]
-pub struct Plan {
-    /// Objects to create, in this order. An existing object of this run is accepted.
-    pub create: Vec<Child>,
-    /// How to stop the attempt.
-    pub stop: Option<Stop>,
-    /// Other pods to delete.
-    pub stop_pods: Vec<String>,
-    /// What to delete of the server.
-    pub stop_server: Option<server::StopServer>,
-    /// The wanted status.
-    pub status: BenchmarkRunStatus,
-    /// The event to write after the status.
-    pub event: Option<PlannedEvent>,
-    /// Jobs of a finished run to delete, with their pods: their retention time has passed.
-    pub delete_jobs: Vec<OwnJob>,
-    /// NetworkPolicies of attempts that have ended.
-    pub delete_policies: Vec<String>,
-    /// ConfigMaps of attempts that no later attempt reads: name and UID.
-    pub delete_config_maps: Vec<(String, String)>,
-    /// Delete the run: its retention time has passed.
-    pub delete_run: bool,
-    /// The annotation of a finished run, to write after the status.
-    pub mark: Option<String>,
-    /// Plan again right after the status is written.
-    pub again: bool,
-    /// When to run the next turn if no watch reports a change before.
-    pub next_look: Option<Duration>,
-}
-
-/// An object to create.
-#[derive(Clone, Debug)]
-pub enum Child {
-    /// The launcher's input.
-    ConfigMap(Box<ConfigMap>),
-    /// The values for llm-d's charts.
-    ChartValues(Box<ConfigMap>),
-    /// What the pod of the attempt may reach.
-    NetworkPolicy(Box<NetworkPolicy>),
-    /// The claim of the results. Runs share it, so that an existing one is accepted, if it is for results.
-    Claim(Box<PersistentVolumeClaim>),
-    /// The Job of the attempt.
-    Job(Box<Job>),
-    /// A Service of the server.
-    Service(Box<Service>),
-    /// The server.
-    Deployment(Box<Deployment>),
-}
-
-/// How to stop an attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// Delete the pod with its grace period: the launcher gets SIGTERM, drains and reports.
-    Pod(String),
-    /// Delete Job and pod without a grace period.
-    PodAndJobNow {
-        /// Name of the pod, if there is one.
-        pod: Option<String>,
-        /// Name of the Job.
-        job: String,
-    },
-    /// Delete the Job in the foreground: it is gone once its pods are gone.
-    Job(String),
-}
-
-/// An event to write.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlannedEvent {
-    /// Whether its type is Warning; otherwise it is Normal.
-    pub warning: bool,
-    /// Its reason.
-    pub reason: Reason,
-    /// Its message.
-    pub note: String,
-}
-
-/// What a decision needs beside the run and what was observed.
-#[derive(Clone, Copy, Debug)]
-pub struct Turn<'a> {
-    /// Defaults that this installation sets.
-    pub settings: &'a crds::Settings,
-    /// The current time.
-    pub now: Timestamp,
-}
+pub use launcher_input::{InputError, LauncherInput};
+pub use observed::{ClaimState, JobState, Observed, OwnJob, QueueState, Refused, Unread, Wanted, What};
+pub use planned::{Child, Plan, PlannedEvent, Stop};
+pub use pod_state::{Ended, PodState};
+pub use presence::Presence;
+pub use turn::Turn;

@@ -1,13 +1,14 @@
 //! All that a decision needs beside the run itself.
 
-use crds::{Reason, ResolvedRun, hex};
 use jiff::Timestamp;
-use sha2::{Digest as _, Sha256};
 
 use super::{
     exclusive::Wait,
+    launcher_input::{InputError, LauncherInput},
     network_policy::{Governed, Reach},
-    server::{ServerState, retention::OtherUse},
+    pod_state::{Ended, PodState},
+    presence::Presence,
+    server::{OtherUse, ServerState},
 };
 
 /// What others wait for that an attempt in a queue has.
@@ -117,50 +118,6 @@ pub struct Refused {
     pub for_good: bool,
 }
 
-/// The launcher's input.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LauncherInput {
-    /// Content of `run.yaml`, for the current or next attempt.
-    pub run: ResolvedRun,
-    /// Content of `profile.yaml`.
-    pub profile: String,
-    /// SHA-256 of `profile`, in hex.
-    pub profile_sha256: String,
-    /// Whether the launcher downloads files that the profile names by URL.
-    pub remote_files: bool,
-}
-
-impl LauncherInput {
-    /// The input with this rendered profile, without files to download.
-    pub fn new(run: ResolvedRun, profile: String) -> Self {
-        let profile_sha256 = hex(&Sha256::digest(profile.as_bytes()));
-        LauncherInput { run, profile, profile_sha256, remote_files: false }
-    }
-}
-
-/// Why there is no input: the spec, the profile, or an object that they name is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InputError {
-    /// The reason that the run fails or waits with.
-    pub reason: Reason,
-    /// Field, value and remedy; one line for each problem.
-    pub message: String,
-}
-
-/// Whether an object whose name this run needs exists.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Presence {
-    /// It does not exist.
-    #[default]
-    Absent,
-    /// It exists and belongs to this run.
-    Ours,
-    /// It exists and belongs to somebody else.
-    Foreign,
-    /// It could not be read.
-    Unknown,
-}
-
 /// The claim of the results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClaimState {
@@ -215,50 +172,4 @@ pub struct OwnJob {
     pub uid: Option<String>,
     /// Whether the Job is being deleted and still has a pod.
     pub deleting: bool,
-}
-
-/// The pod of the current attempt.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PodState {
-    /// Its name; `None` when there is none.
-    pub name: Option<String>,
-    /// Its UID.
-    pub uid: Option<String>,
-    /// Its node; empty while it has none.
-    pub node: String,
-    /// The image of its container as the node names it; empty before the container has run.
-    pub image_id: String,
-    /// Whether its container is ready, which means that the launcher measures.
-    pub ready: bool,
-    /// Whether its container runs.
-    pub running: bool,
-    /// Whether its container has ended and the pod has not: another container keeps it, or the kubelet has not reported its end yet.
-    pub held: bool,
-    /// Whether another container still runs after its own has ended.
-    pub kept: bool,
-    /// When its container ended, by the clock of its node.
-    pub ended_at: Option<Timestamp>,
-    /// When the kubelet accepted it.
-    pub accepted: Option<Timestamp>,
-    /// Whether its node has not mounted its volumes or set up its network yet.
-    pub without_sandbox: bool,
-    /// If it is being deleted, the end of its grace period.
-    pub deleting: Option<Timestamp>,
-    /// If it has no node, the scheduler's message.
-    pub unschedulable: Option<String>,
-    /// If its container waits, the kubelet's reason and message.
-    pub waiting: Option<(String, String)>,
-}
-
-/// How the launcher's container ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ended {
-    /// Its exit code; -1 if the container left none.
-    pub exit_code: i32,
-    /// The kubelet's reason, such as `OOMKilled`.
-    pub reason: String,
-    /// The termination message: the envelope, or the end of the log if the launcher wrote no envelope.
-    pub message: String,
-    /// If the pod was evicted, preempted or lost with its node: reason and message.
-    pub disrupted: Option<String>,
 }

@@ -11,8 +11,9 @@ use k8s_openapi::api::batch::v1::Job;
 
 use super::{
     Plan, Wanted,
-    decision::{Decision, OFTEN, seconds_since},
+    decision::Decision,
     status::NextStatus,
+    times::{OFTEN, seconds_since},
 };
 
 /// The label by which Kueue knows the queue of a Job.

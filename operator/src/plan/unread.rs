@@ -8,8 +8,9 @@ use jiff::Timestamp;
 
 use super::{
     Plan, Presence, Stop, Unread, What,
-    decision::{Decision, LEEWAY_SECONDS, OFTEN, seconds_since},
+    decision::Decision,
     status::NextStatus,
+    times::{LEEWAY_SECONDS, OFTEN, seconds_since},
 };
 
 /// When an attempt has to end whose Job or pods cannot be read.

@@ -8,11 +8,11 @@ use crds::{benchmark_run::Api, units::Span};
 use serde_json::Value;
 
 use super::{
-    Target,
     common::{
         bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_TOKENS},
         target::model,
     },
+    target::Target,
 };
 use crate::{
     problem::Findings,

@@ -3,7 +3,7 @@
 
 use crds::benchmark_run::Harness;
 
-use super::Target;
+use super::target::Target;
 use crate::{parse_text, workload::Workload, yaml};
 
 /// The most problems of an error, and the longest message.

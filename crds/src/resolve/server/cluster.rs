@@ -3,9 +3,12 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{FIELD, REPLICA, is_of_charts};
+use super::{
+    managed_server::{FIELD, REPLICA},
+    starter::managed_server,
+};
 use crate::{
-    benchmark_run::{BenchmarkRunSpec, Distribution, Lifecycle, MetricsKind, Server, ServerEngine},
+    benchmark_run::{BenchmarkRunSpec, Distribution, Lifecycle, Server},
     hex,
     resolve::{Errors, METRICS_PATH, MetricsEndpoint, RunIdentity, Settings, effective},
     wording::quoted,
@@ -47,11 +50,6 @@ pub fn server_image<'a>(server: &'a Server, settings: &'a Settings) -> &'a str {
     server.image.as_deref().unwrap_or(&settings.launcher_image)
 }
 
-/// The server that Benchwright starts for a run: none where llm-d's charts start it, or where the run only reports the results of another one.
-pub fn managed_server(spec: &BenchmarkRunSpec) -> Option<&Server> {
-    spec.target.server.as_ref().filter(|it| spec.execution.collect.is_none() && !is_of_charts(it))
-}
-
 /// The whole name of a Service.
 pub(super) fn host(service: &str, namespace: &str, settings: &Settings) -> String {
     format!("{service}.{namespace}.{}", settings.service_domain)
@@ -82,12 +80,7 @@ pub(in crate::resolve) fn metrics(
     let server = managed_server(spec)?;
     let replicas = replicas(run, spec, settings)?;
     let url = format!("{}{METRICS_PATH}", replicas.url);
-    let kind = match server.engine {
-        ServerEngine::Vllm | ServerEngine::Simulator => MetricsKind::Vllm,
-        ServerEngine::Sglang => MetricsKind::Sglang,
-        ServerEngine::Custom => MetricsKind::Auto,
-    };
-    Some(vec![MetricsEndpoint { url, kind }])
+    Some(vec![MetricsEndpoint { url, kind: server.engine.row().metrics_kind }])
 }
 
 /// The replicas of a server in a cluster, each of which the launcher calls at its own address.

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{FIELD, options};
+use super::{managed_server::FIELD, options};
 use crate::{
     AnyValue,
-    benchmark_run::{MAX_SERVER_SCRIPT, MAX_SERVER_TEXT, Server, ServerEngine},
+    benchmark_run::{MAX_SERVER_SCRIPT, MAX_SERVER_TEXT, Server},
     resolve::Errors,
+    server_engine::{Program, ServerEngine},
     wording::quoted,
 };
 
@@ -16,6 +17,10 @@ use crate::{
 const MAX_NAME: usize = 128;
 /// The most GPUs that one copy of a model is spread over.
 const MAX_GPUS: u32 = 1024;
+
+/// The fields that become options of engines.
+const FIELDS: [&str; 7] =
+    ["tensorParallelSize", "maxModelLen", "maxNumSeqs", "gpuMemoryUtilization", "dtype", "quantization", "loadFormat"];
 
 /// What is started, without the options for model, address and port.
 #[derive(Default)]
@@ -31,11 +36,11 @@ pub(super) fn of(server: &Server, gpus: Option<u32>, errors: &mut Errors) -> Com
     check_texts(server, errors);
     let written = written_options(server);
     check_options(server, &written, errors);
+    let of_fields = server.engine.row().options.of_fields;
     let mut args = Vec::new();
     for (field, value) in fields(server, gpus, &written, errors) {
-        let option = options::FIELDS.iter().find(|it| it.field == field).expect("each field has its option");
-        let name = if server.engine == ServerEngine::Sglang { option.sglang } else { option.vllm };
-        args.extend([format!("--{name}"), value]);
+        let option = of_fields.iter().find(|it| it.0 == field).expect("each field has its option");
+        args.extend([format!("--{}", option.1), value]);
     }
     for (name, value) in &server.config {
         args.extend(option(server.engine, name, value, errors));
@@ -48,7 +53,8 @@ pub(super) fn of(server: &Server, gpus: Option<u32>, errors: &mut Errors) -> Com
 /// Whether config or args name the model, or a file that does.
 pub(super) fn names_model(server: &Server) -> bool {
     let written = written_options(server);
-    ["model", "model-path", "config"].iter().any(|it| written.contains_key(*it))
+    let models = ServerEngine::ALL.into_iter().filter_map(|it| Some(it.row().model?.option));
+    models.chain(["config"]).any(|it| written.contains_key(it))
 }
 
 /// Whether config or args give the model another name, or name a file that may.
@@ -58,11 +64,9 @@ pub(super) fn names_served_model(server: &Server) -> bool {
 }
 
 fn command(server: &Server) -> Vec<String> {
-    let default: &[&str] = match server.engine {
-        _ if server.offline => &[],
-        ServerEngine::Vllm => &["vllm", "serve"],
-        ServerEngine::Sglang => &["python3", "-m", "sglang.launch_server"],
-        ServerEngine::Simulator | ServerEngine::Custom => &[],
+    let default: &[&str] = match server.engine.row().program {
+        Program::Words(words) if !server.offline => words,
+        _ => &[],
     };
     if server.command.is_empty() { default.iter().map(|it| (*it).to_owned()).collect() } else { server.command.clone() }
 }
@@ -140,28 +144,20 @@ fn fields(
     written: &BTreeMap<String, Vec<&'static str>>,
     errors: &mut Errors,
 ) -> Vec<(&'static str, String)> {
-    let known: &[&str] = match server.engine {
-        ServerEngine::Vllm | ServerEngine::Sglang => &options::FIELDS.map(|it| it.field),
-        ServerEngine::Simulator => &["maxModelLen", "maxNumSeqs"],
-        ServerEngine::Custom => &[],
-    };
-    for option in options::FIELDS.iter().filter(|it| is_set(server, it.field) && !known.contains(&it.field)) {
-        let remedy = match server.engine {
-            ServerEngine::Custom => "write it in args as the program wants it",
-            _ => "the simulated server computes nothing; take it out",
-        };
-        let name = server.engine.name();
-        errors.add(&format!("{FIELD}.{}", option.field), &format!("has no effect with engine {name}; {remedy}"));
+    let options = &server.engine.row().options;
+    let has_effect =
+        |field: &str| options.of_fields.iter().any(|it| it.0 == field) && !options.ignored_fields.contains(&field);
+    for field in FIELDS.into_iter().filter(|it| is_set(server, it) && !has_effect(it)) {
+        let (name, remedy) = (server.engine.name(), options.remedy);
+        errors.add(&format!("{FIELD}.{field}"), &format!("has no effect with engine {name}; {remedy}"));
     }
     for (field, count) in [("maxModelLen", server.max_model_len), ("maxNumSeqs", server.max_num_seqs)] {
         if count == Some(0) {
             errors.add(&format!("{FIELD}.{field}"), "is 0; write at least 1");
         }
     }
-    let tensor_parallel = match server.engine {
-        ServerEngine::Vllm | ServerEngine::Sglang => tensor_parallel(server, gpus, written, errors),
-        ServerEngine::Simulator | ServerEngine::Custom => None,
-    };
+    let tensor_parallel =
+        if has_effect("tensorParallelSize") { tensor_parallel(server, gpus, written, errors) } else { None };
     let number = |it: Option<u32>| it.map(|it| it.to_string());
     [
         ("tensorParallelSize", tensor_parallel.filter(|it| *it > 1 || is_count(server)).map(|it| it.to_string())),
@@ -173,7 +169,7 @@ fn fields(
         ("loadFormat", server.load_format.clone()),
     ]
     .into_iter()
-    .filter(|(field, _)| known.contains(field))
+    .filter(|(field, _)| has_effect(field))
     .filter_map(|(field, value)| Some((field, value?)))
     .collect()
 }
@@ -268,7 +264,7 @@ fn option(engine: ServerEngine, written: &str, value: &AnyValue, errors: &mut Er
     let name = options::canonical(engine, written);
     match &value.0 {
         Value::Bool(true) => vec![format!("--{name}")],
-        Value::Bool(false) if engine == ServerEngine::Vllm => vec![format!("--no-{name}")],
+        Value::Bool(false) if engine.row().options.has_negation => vec![format!("--no-{name}")],
         Value::Bool(false) => Vec::new(),
         Value::Null => {
             let message = "is empty; write a value, true or false, or take it out";

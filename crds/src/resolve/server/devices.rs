@@ -1,6 +1,6 @@
 //! The GPUs of a replica.
 
-use super::{DEVICES, FIELD, Place};
+use super::managed_server::{DEVICES, FIELD, Place};
 use crate::{
     benchmark_run::{MAX_DEVICE_NAME, MAX_DEVICES, MAX_REPLICAS, Server},
     resolve::Errors,

@@ -1,12 +1,12 @@
 //! What the launcher has to know of a server that the operator started in pods.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ManagedServer, Place, ReplicaStart,
-    cluster::{ServerNames, host, managed_server},
-    resolve_server,
+    ManagedServer, Place, PodTimes, ReplicaStart,
+    check::resolve_server,
+    cluster::{ServerNames, host},
+    starter::managed_server,
 };
 use crate::{
     benchmark_run::{BenchmarkRunSpec, Lifecycle, ProfilerKind, Server},
@@ -68,21 +68,6 @@ impl ManagedServer {
     pub fn can_be_profiled(&self) -> bool {
         self.lifecycle != Lifecycle::Reuse
     }
-}
-
-/// When the pods of a server came to be; of several the last one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PodTimes {
-    /// When the API server created it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub created: Option<Timestamp>,
-    /// When it had a node.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scheduled: Option<Timestamp>,
-    /// When its container started, by the clock of its node: its image was there. In whole seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub container: Option<Timestamp>,
 }
 
 /// The port on which the pods of a server give their log; `None`: nothing keeps it.

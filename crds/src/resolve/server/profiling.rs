@@ -3,14 +3,10 @@
 use serde_json::json;
 
 use super::ReplicaStart;
-use crate::benchmark_run::{ProfilerKind, ServerEngine};
-
-/// The variable by which vLLM before 0.13 is given the folder of its traces.
-const OLD_VLLM: &str = "VLLM_TORCH_PROFILER_DIR";
-/// The same of SGLang, which writes to `/tmp` without it.
-const SGLANG: &str = "SGLANG_TORCH_PROFILER_DIR";
-/// The option of vLLM from 0.13 on.
-const VLLM: &str = "--profiler-config";
+use crate::{
+    benchmark_run::ProfilerKind,
+    server_engine::{ServerEngine, TraceFolder},
+};
 
 impl ReplicaStart {
     /// The same start with a profiler. `folder`: the absolute path of the folder for the traces of this replica, which exists. What the
@@ -23,31 +19,14 @@ impl ReplicaStart {
     /// [`ServerEngine::Custom`], and every other engine has a command.
     #[must_use]
     pub fn profiled(mut self, engine: ServerEngine, kind: ProfilerKind, folder: &str) -> ReplicaStart {
-        match (engine, kind) {
-            (_, ProfilerKind::Rocprof) | (ServerEngine::Custom, _) => {}
-            (ServerEngine::Vllm, ProfilerKind::Torch) => {
-                if !self.env.contains_key(OLD_VLLM) {
-                    self.add_profiler_config(&json!({"profiler": "torch", "torch_profiler_dir": folder}));
-                }
-            }
-            (ServerEngine::Vllm, ProfilerKind::Nsys) => {
-                self.add_profiler_config(&json!({"profiler": "cuda"}));
-                if self.has_option("enforce-eager") {
-                    self.add_flag("enable-layerwise-nvtx-tracing");
-                }
-            }
-            (ServerEngine::Sglang, ProfilerKind::Torch) => {
-                self.env.entry(SGLANG.to_owned()).or_insert_with(|| folder.to_owned());
-            }
-            (ServerEngine::Sglang, ProfilerKind::Nsys) => {
-                if self.has_option("disable-cuda-graph") {
-                    self.add_flag("enable-layerwise-nvtx-marker");
-                }
-            }
-            (ServerEngine::Simulator, _) => {
-                if !self.has_option("profiler-dir") {
-                    self.args.extend(["--profiler-dir".to_owned(), folder.to_owned()]);
-                }
+        let profiler = engine.row().profiler.filter(|_| kind != ProfilerKind::Rocprof);
+        if let Some(profiler) = profiler {
+            self.add_trace_folder(profiler.folder, kind, folder);
+            if kind == ProfilerKind::Nsys
+                && let Some(ranges) = profiler.layer_ranges
+                && self.has_option(ranges.without_graphs)
+            {
+                self.add_flag(ranges.flag);
             }
         }
         if !self.command.is_empty() && engine != ServerEngine::Simulator {
@@ -56,9 +35,27 @@ impl ReplicaStart {
         self
     }
 
-    fn add_profiler_config(&mut self, config: &serde_json::Value) {
-        if !self.has_option("profiler-config") {
-            self.args.extend([VLLM.to_owned(), config.to_string()]);
+    fn add_trace_folder(&mut self, how: TraceFolder, kind: ProfilerKind, folder: &str) {
+        let is_torch = kind == ProfilerKind::Torch;
+        match how {
+            TraceFolder::Config { older_variable, .. } if is_torch && self.env.contains_key(older_variable) => {}
+            TraceFolder::Config { option, .. } => {
+                let torch = json!({"profiler": "torch", "torch_profiler_dir": folder});
+                let config = if is_torch { torch } else { json!({"profiler": "cuda"}) };
+                self.add_option(option, config.to_string());
+            }
+            TraceFolder::Variable(variable) if is_torch => {
+                self.env.entry(variable.to_owned()).or_insert_with(|| folder.to_owned());
+            }
+            TraceFolder::Variable(_) => {}
+            TraceFolder::Option(option) => self.add_option(option, folder.to_owned()),
+        }
+    }
+
+    /// Adds an option, unless it is there.
+    fn add_option(&mut self, name: &str, value: String) {
+        if !self.has_option(name) {
+            self.args.extend([format!("--{name}"), value]);
         }
     }
 

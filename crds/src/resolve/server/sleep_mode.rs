@@ -1,7 +1,7 @@
 //! What a managed server is started with so that it can be put to sleep and woken.
 
 use super::ReplicaStart;
-use crate::benchmark_run::ServerEngine;
+use crate::server_engine::ServerEngine;
 
 /// The option of vLLM, and of the simulator.
 const OPTION: &str = "enable-sleep-mode";
@@ -44,7 +44,7 @@ impl ReplicaStart {
     /// engine without this mode is started as it was.
     #[must_use]
     pub fn with_sleep_mode(mut self, engine: ServerEngine) -> ReplicaStart {
-        if matches!(engine, ServerEngine::Vllm | ServerEngine::Simulator) {
+        if engine.row().has_sleep_mode {
             self.add_flag(OPTION);
             self.env.entry(DEV_MODE.to_owned()).or_insert_with(|| "1".to_owned());
         }

@@ -1,5 +1,8 @@
 use super::*;
-use crate::resolve::{RunIdentity, Settings};
+use crate::{
+    benchmark_run::Server,
+    resolve::{RunIdentity, Settings},
+};
 
 fn check(place: Place, server: &str) -> Result<ManagedServer, Vec<String>> {
     let server: Server = serde_saphyr::from_str(server).unwrap();

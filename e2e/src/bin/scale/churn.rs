@@ -7,7 +7,12 @@ use e2e::control_plane::{
     runs::{create_all, delete_all, runs_path, short, suspended},
 };
 
-use crate::{Bench, Flags, figures::Figures, steady_since, suspended::mib, transitions::Observer, wait_for_phase};
+use crate::{
+    bench::{Bench, Flags, steady_since, wait_for_phase},
+    figures::Figures,
+    suspended::mib,
+    transitions::Observer,
+};
 
 const SOON: Duration = Duration::from_secs(300);
 /// Suspended runs at a time.

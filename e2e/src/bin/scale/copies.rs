@@ -19,7 +19,10 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::{Bench, steady_since, transitions::Observer};
+use crate::{
+    bench::{Bench, steady_since},
+    transitions::Observer,
+};
 
 /// Where the finished runs are.
 pub const NAMESPACE: &str = "done";

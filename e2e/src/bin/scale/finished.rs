@@ -6,12 +6,12 @@ use e2e::control_plane::runs::{create, create_all, delete_all, held, runs_path, 
 use tokio::time::{Instant, interval};
 
 use crate::{
-    Bench, Flags, copies,
+    bench::{Bench, Flags, steady_since, wait_for_phase},
+    copies,
     figures::Figures,
-    idle, steady_since,
+    idle,
     suspended::mib,
     transitions::{Observer, Times, quantiles},
-    wait_for_phase,
 };
 
 const SOON: Duration = Duration::from_secs(300);

@@ -6,7 +6,11 @@ use e2e::control_plane::runs::{create_all, delete_all, runs_path, suspended};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::{Bench, Flags, figures::Figures, idle, steady_since, wait_for_phase};
+use crate::{
+    bench::{Bench, Flags, steady_since, wait_for_phase},
+    figures::Figures,
+    idle,
+};
 
 const SOON: Duration = Duration::from_secs(180);
 /// An annotation with which an object is near the API server's limit of 256 KiB for all of them.

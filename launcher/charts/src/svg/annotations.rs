@@ -2,63 +2,17 @@
 
 use super::{
     canvas::{Anchor, Canvas, Font},
-    frame::{Frame, Vertical},
+    frame::Vertical,
     labels::Taken,
     layout::{Layout, SMALL},
     paint::Paint,
+    strip::{LINE, Label},
     text,
 };
 use crate::{
     figure::{Figure, MarkAt},
     units,
 };
-
-/// The names above the frame, in lines.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Strip {
-    pub labels: Vec<Label>,
-    pub height: f64,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Label {
-    /// Where the text begins.
-    x: f64,
-    /// 0 for the upper line.
-    line: usize,
-    text: String,
-    /// The index of the mark; `None` for the name of a shade.
-    mark: Option<usize>,
-}
-
-const LINE: f64 = 14.0;
-/// More lines would take the room of the data. Names beyond them are left out; the description of the drawing has them.
-const LINES: usize = 2;
-const MOST_LABELS: usize = 60;
-
-/// Places the names of shades and of marks on the x axis, from left to right.
-pub(crate) fn strip(figure: &Figure, frame: &Frame) -> Strip {
-    let shades = figure.shades.iter().filter_map(|it| Some((frame.x_within(it.from.min(it.to))?, &it.label, None)));
-    let marks = figure.marks.iter().enumerate().filter_map(|(index, it)| match it.at {
-        MarkAt::X(x) if frame.x.contains(x) => Some((frame.x(x)?, &it.label, Some(index))),
-        _ => None,
-    });
-    let mut wanted: Vec<_> = shades.chain(marks).filter(|it| !it.1.is_empty()).take(MOST_LABELS).collect();
-    wanted.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut ends = [f64::NEG_INFINITY; LINES];
-    let mut labels = Vec::new();
-    for (x, label, mark) in wanted {
-        let text = text::fitted(label, SMALL, (frame.right - frame.left) * 0.5);
-        let width = text::width(&text, SMALL);
-        let start = (x + 3.0).min(frame.right + 8.0 - width);
-        if let Some(line) = ends.iter().position(|it| *it + 8.0 <= start) {
-            ends[line] = start + width;
-            labels.push(Label { x: start, line, text, mark });
-        }
-    }
-    let lines = labels.iter().map(|it| it.line + 1).max().unwrap_or(0);
-    Strip { labels, height: lines as f64 * LINE }
-}
 
 fn top_of(layout: &Layout, line: usize) -> f64 {
     layout.frame.top - layout.strip.height + line as f64 * LINE

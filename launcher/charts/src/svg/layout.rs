@@ -2,9 +2,9 @@
 
 use super::{
     Size, Style,
-    annotations::{self, Strip},
     frame::{Frame, Vertical},
     legend::{self, Legend, Placed},
+    strip::{Strip, strip},
     text,
 };
 use crate::{
@@ -91,7 +91,7 @@ impl Layout {
         let (x, x_ticks) = x_axis(figure, right - left);
 
         let level = Frame { left, top, right, bottom: top, x, y: rows.map_or(Vertical::Values(y), Vertical::Rows) };
-        let strip = annotations::strip(figure, &level);
+        let strip = strip(figure, &level);
         top += strip.height;
         let height = size.height.max(top + LEAST_HEIGHT + below);
         let bottom = height - below;

@@ -3,7 +3,7 @@
 use super::{
     canvas::{Anchor, Canvas, Font, Px},
     paint::Paint,
-    shapes::{marks_path, requests},
+    shapes::{marks_path, phases},
     text,
 };
 use crate::{
@@ -68,7 +68,7 @@ impl Legend {
 
     fn requests(&mut self, with_failures: bool) -> usize {
         let first = self.entries.len();
-        let phases = requests::PHASES.iter().take(if with_failures { 4 } else { 3 });
+        let phases = phases::PHASES.iter().take(if with_failures { 4 } else { 3 });
         self.entries.extend(phases.map(|it| Entry { name: it.name.to_owned(), samples: vec![(it.sample, it.tone)] }));
         first
     }

@@ -10,42 +10,22 @@ pub(crate) mod legend;
 mod paint;
 mod ranking;
 mod shapes;
+mod strip;
+mod style;
 pub(crate) mod text;
 
 pub(crate) use canvas::Px;
 pub(crate) use frame::Vertical;
 pub(crate) use layout::Layout;
 pub use ranking::{Ranked, Ranking, draw_ranking};
+pub(crate) use style::element_id;
+pub use style::{Size, Style};
 
 use canvas::{Anchor, Canvas, Font};
 use legend::Legend;
 use paint::Paint;
 
 use crate::{describe, figure::Figure};
-
-/// The size of a drawing in pixels. It is kept between 240 x 160 and 4000 x 4000, and a drawing whose title and legend leave no room
-/// for its data is higher.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Size {
-    pub width: f64,
-    pub height: f64,
-}
-
-impl Default for Size {
-    /// Wide enough for a column of a page, and readable on a phone.
-    fn default() -> Size {
-        Size { width: 520.0, height: 290.0 }
-    }
-}
-
-/// What surrounds a drawing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// Nothing: the drawing has its colours, title, legend and caption.
-    Standalone,
-    /// A page with `assets::STYLE`: its variables give the colours, and `html::figure` writes title, legend and caption.
-    Inline,
-}
 
 /// The figure as one `<svg>` element. Each series is thinned to about 1,500 points, and each coordinate has one decimal.
 pub fn draw(figure: &Figure, size: Size, style: Style) -> String {
@@ -75,12 +55,6 @@ pub(crate) fn drawn(figure: &Figure, legend: &Legend, layout: &Layout) -> String
     }
     canvas.put(format_args!("</svg>"));
     canvas.finish()
-}
-
-/// The part of an id that may stand in an attribute and a reference.
-pub(crate) fn element_id(id: &str) -> String {
-    let id: String = id.chars().filter(|it| it.is_ascii_alphanumeric() || *it == '-').take(80).collect();
-    if id.is_empty() { "figure".to_owned() } else { id }
 }
 
 fn open(canvas: &mut Canvas, figure: &Figure, layout: &Layout, id: &str) {

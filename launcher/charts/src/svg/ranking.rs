@@ -3,10 +3,10 @@
 use super::{
     Px, Style,
     canvas::{Anchor, Canvas, Font, Path},
-    element_id,
     layout::{SMALL, TEXT, TITLE},
     legend::{self, Entry, Legend, Sample},
     paint::Paint,
+    style::element_id,
     text,
 };
 use crate::{

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crds::wording::one_line;
+use crds::{server_engine::ServerEngine, wording::one_line};
 use measurement::server_identity::ServerIdentity;
 use serde_json::Value;
 
@@ -12,8 +12,6 @@ use clock::Clock;
 
 /// vLLM and many others.
 const VERSION: &str = "/version";
-/// SGLang.
-const SERVER_INFO: &str = "/get_server_info";
 /// A server that is ready answers within milliseconds; a gateway that does not know a path may hang.
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest answer, in bytes. SGLang's lists its flags and states: about 10 KiB.
@@ -25,12 +23,16 @@ const MAX_CHARS: usize = 200;
 pub async fn ask(target: &Target, model: &str) -> ServerIdentity {
     let client = Client::new(target.clone(), Clock::start());
     let (models, version) = tokio::join!(get(&client, MODELS), get(&client, VERSION));
-    let answers = Answers { models, version, info: Answer::default() };
-    let identity = answers.identity(model);
-    if identity.version.is_some() {
-        return identity;
+    let mut answers = Answers { models, version, info: None };
+    // Engines that tell their version by another path.
+    for engine in ServerEngine::ALL {
+        if answers.identity(model).version.is_none()
+            && let Some(path) = engine.row().version_path.filter(|it| *it != VERSION)
+        {
+            answers.info = Some((engine, get(&client, path).await));
+        }
     }
-    Answers { info: get(&client, SERVER_INFO).await, ..answers }.identity(model)
+    answers.identity(model)
 }
 
 /// One answer: JSON, or null where none came.
@@ -53,7 +55,8 @@ async fn get(client: &Client, path: &'static str) -> Answer {
 struct Answers {
     models: Answer,
     version: Answer,
-    info: Answer,
+    /// The answer at the path of another engine than vLLM.
+    info: Option<(ServerEngine, Answer)>,
 }
 
 impl Answers {
@@ -63,15 +66,21 @@ impl Answers {
         let card = listed.and_then(|it| it.iter().find(|card| card["id"] == model)).unwrap_or(&Value::Null);
         // The owner of a model in a list of OpenAI's form is the engine for servers that run their own models.
         let owner = text(&card["owned_by"]);
-        let told_by_info = info.body.is_object().then(|| "sglang".to_owned());
+        let told_by_info = info.as_ref().filter(|it| it.1.body.is_object()).map(|it| it.0.row().id.to_owned());
+        let info = info.as_ref().map(|it| &it.1);
+        let of_info = |name: &str| info.and_then(|it| text(&it.body[name]));
         ServerIdentity {
             engine: owner.or(told_by_info),
-            version: text(&version.body["version"]).or_else(|| text(&info.body["version"])),
+            version: text(&version.body["version"]).or_else(|| of_info("version")),
             simulator: text(&version.body["simulator"]),
-            server: [models, version, info].into_iter().find_map(|it| it.server.as_deref()).and_then(kept),
+            server: [Some(models), Some(version), info]
+                .into_iter()
+                .flatten()
+                .find_map(|it| it.server.as_deref())
+                .and_then(kept),
             model: text(&card["id"]),
             model_root: text(&card["root"]),
-            model_revision: text(&card["revision"]).or_else(|| text(&info.body["revision"])),
+            model_revision: text(&card["revision"]).or_else(|| of_info("revision")),
             max_model_len: card["max_model_len"].as_u64(),
         }
     }
@@ -94,7 +103,11 @@ mod tests {
 
     fn check(models: Value, version: Value, info: Value, expected: ServerIdentity) {
         let answer = |body| Answer { body, server: None };
-        let answers = Answers { models: answer(models), version: answer(version), info: answer(info) };
+        let answers = Answers {
+            models: answer(models),
+            version: answer(version),
+            info: Some((ServerEngine::Sglang, answer(info))),
+        };
         assert_eq!(answers.identity("org/m"), expected);
     }
 

@@ -6,7 +6,7 @@ use super::{
     Item, MAX_HEAP, MAX_VISITS, MIN_VISITS, Name, Node, Pickle, Span, is_latin1, names,
     opcodes::{self as op, refused},
 };
-use crate::{Problem, shown};
+use crate::{Problem, problem::shown};
 
 /// The newest protocol.
 const MAX_PROTOCOL: u8 = 5;

@@ -3,11 +3,9 @@
 //! Shares are fractions and not percents: Prism takes a value of at most 1 for a fraction, whatever its unit, so that 0.5 % as a
 //! percent would be shown as 50 %.
 
+use crds::benchmark_run::MetricsKind;
 use serde_json::{Map, Value, json};
-use server_metrics::{
-    families::Engine,
-    series::{Levels, WindowFigures},
-};
+use server_metrics::series::{Levels, WindowFigures};
 
 use super::{Revision, STACK_LABEL, insert, steady_state, time_series};
 use crate::Report;
@@ -80,7 +78,7 @@ fn by_metric(server: &ServerAnalysis, of: &WindowFigures) -> impl Iterator<Item 
 fn are_all_vllm(server: &ServerAnalysis) -> bool {
     let mut engines =
         server.scraped.addresses.iter().filter_map(|it| it.engine).filter(|it| it.serves_model()).peekable();
-    engines.peek().is_some() && engines.all(|it| it == Engine::Vllm)
+    engines.peek().is_some() && engines.all(|it| it == MetricsKind::Vllm)
 }
 
 fn levels(units: &str, of: Option<Levels>) -> Option<Value> {

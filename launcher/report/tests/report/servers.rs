@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, fs, fs::File, path::Path, sync::Arc, time::Duration};
 
 use analysis::servers::{ClientTokens, ServerAnalysis, TokenRange};
+use crds::benchmark_run::MetricsKind;
 use document::ReportDocument;
 use parquet::{
     file::reader::{FileReader as _, SerializedFileReader},
@@ -11,7 +12,6 @@ use parquet::{
 use report::{Folder, markdown};
 use serde_json::Value;
 use server_metrics::{
-    families::Engine,
     identity::{Identity, Model},
     scraped::{Address, Scraped},
     series::{Answer, Keep, Store},
@@ -90,7 +90,7 @@ fn server_of(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>, mos
     }
     store.record(index, Answer { at: ZERO + ms(7_000), took: ms(9), text: None, edge: false }, Keep::Known);
     let identity = Identity {
-        engine: Some(Engine::Vllm),
+        engine: Some(MetricsKind::Vllm),
         version: Some("0.32.0".into()),
         models: vec![Model { id: "org/model-8b".into(), max_model_len: Some(2_048) }],
         cache_config: [("block_size".to_owned(), "16".to_owned())].into(),
@@ -100,7 +100,7 @@ fn server_of(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>, mos
         url: "http://vllm.llm-d:8000/metrics".into(),
         address: Some(([10, 0, 0, 7], 8_000).into()),
         index,
-        engine: Some(Engine::Vllm),
+        engine: Some(MetricsKind::Vllm),
         identity,
         scrapes: 5,
         failures: 1,

@@ -7,6 +7,7 @@ mod tests;
 use std::{net::SocketAddr, sync::mpsc::SyncSender, time::Duration};
 
 use clock::Clock;
+use crds::benchmark_run::MetricsKind;
 use engine::client::Resolver;
 use futures::{
     future::{FutureExt as _, LocalBoxFuture},
@@ -14,7 +15,7 @@ use futures::{
 };
 use rustls::ClientConfig;
 use server_metrics::{
-    families::{Engine, Role},
+    families::Role,
     identity,
     scraped::{MAX_ADDRESSES, Scraped},
     series::{Answer, Keep, Limits, Store},
@@ -291,7 +292,7 @@ impl Worker {
         if endpoint.is_other_family {
             return;
         }
-        let keep = if source.engine == Some(Engine::Prometheus) { Keep::All } else { Keep::Known };
+        let keep = if source.engine == Some(MetricsKind::Prometheus) { Keep::All } else { Keep::Known };
         let text = result.as_ref().ok().map(Vec::as_slice);
         let ok = self.store.record(endpoint.index, Answer { at, took, text, edge }, keep);
         match &result {
@@ -321,11 +322,12 @@ impl Worker {
     fn ask(&mut self, place: usize) {
         let endpoint = &mut self.endpoints[place];
         let engine = self.store.addresses().get(endpoint.index).and_then(|it| it.engine);
-        let Some(engine) = engine.filter(|it| it.serves_model() && !endpoint.asked) else { return };
+        let engine = engine.and_then(MetricsKind::engine).filter(|_| !endpoint.asked);
+        let Some(path) = engine.and_then(|it| it.row().version_path) else { return };
         endpoint.asked = true;
         self.questions += 2;
         let source = &self.sources[endpoint.source];
-        let info = source.beside(if engine == Engine::Sglang { "/get_server_info" } else { "/version" });
+        let info = source.beside(path);
         let list = source.beside("/v1/models");
         let (one, other) = (endpoint.caller.clone(), endpoint.caller.clone());
         let version = async move {

@@ -1,3 +1,6 @@
+use std::time::Duration;
+
+use crds::benchmark_run::MetricsKind;
 use proptest::prelude::*;
 
 use super::*;
@@ -299,7 +302,7 @@ fn gpus_are_told_by_their_exporter() {
     let found = figures(&store, 0.0, 1.0);
     assert!((found.gpu_utilization.unwrap().mean - 0.7).abs() < 1e-12);
     assert_eq!(found.gpu_power.unwrap().max, 1_000.5);
-    assert_eq!(store.addresses()[0].engine, Some(Engine::Dcgm));
+    assert_eq!(store.addresses()[0].engine, Some(MetricsKind::Dcgm));
 }
 
 #[test]
@@ -311,7 +314,7 @@ fn series_have_their_labels_in_order_and_others_are_not_kept() {
     assert_eq!(store.series().len(), 1);
     assert_eq!(&*store.series()[0].labels, "a=\"x\\\"y\",b=\"2\"");
     let address = &store.addresses()[0];
-    assert_eq!((address.engine, address.series(), address.left_out), (Some(Engine::Vllm), 1, 1));
+    assert_eq!((address.engine, address.series(), address.left_out), (Some(MetricsKind::Vllm), 1, 1));
 }
 
 #[test]
@@ -327,7 +330,7 @@ fn of_an_unknown_server_everything_is_kept_within_the_limits() {
         );
     }
     let address = &store.addresses()[0];
-    assert_eq!((address.engine, address.series(), address.left_out), (Some(Engine::Prometheus), 6, 4));
+    assert_eq!((address.engine, address.series(), address.left_out), (Some(MetricsKind::Prometheus), 6, 4));
 }
 
 #[test]

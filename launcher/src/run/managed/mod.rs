@@ -15,7 +15,7 @@ use std::{
 };
 
 use crds::{
-    benchmark_run::{Lifecycle, ProfilerKind, ServerEngine},
+    benchmark_run::{Lifecycle, ProfilerKind},
     resolve::{Endpoint, ManagedServer, ResolvedRun},
     units::Span,
 };
@@ -313,8 +313,8 @@ impl Managed {
     /// What reads the log of a replica, where its words are known.
     fn reader(&self, exited: &Exited) -> String {
         let log = self.started.get(exited.replica).map(|it| it.log.display());
-        match (self.server.engine, log) {
-            (ServerEngine::Vllm | ServerEngine::Sglang, Some(log)) if !exited.is_of_keeper() => {
+        match (self.server.engine.row().startup_log, log) {
+            (Some(_), Some(log)) if !exited.is_of_keeper() => {
                 format!("; `benchwright startup {log}` reads it: the steps of the start, and why it failed")
             }
             _ => String::new(),

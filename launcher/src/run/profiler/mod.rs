@@ -20,6 +20,7 @@ use std::{
 use crds::{
     benchmark_run::ProfilerKind,
     resolve::{Endpoint, ResolvedProfiling, ResolvedRun},
+    server_engine::ServerEngine,
     units::Span,
 };
 use tracing::{info, warn};
@@ -129,19 +130,19 @@ pub(super) fn check(input: &Input, ready: &Ready) -> Result<(), Failure> {
 fn not_offered(kind: ProfilerKind) -> String {
     let how = match kind {
         ProfilerKind::Torch | ProfilerKind::Rocprof => {
-            "start vLLM with --profiler-config '{\"profiler\": \"torch\", \"torch_profiler_dir\": \"/traces\"}', before release 0.13 \
-             with the variable VLLM_TORCH_PROFILER_DIR=/traces; SGLang with SGLANG_TORCH_PROFILER_DIR=/traces; the simulated server \
-             with --profiler-dir /traces"
+            let hints = ServerEngine::ALL.iter().filter_map(|it| Some(it.row().profiler?.hint));
+            hints.collect::<Vec<_>>().join("; ")
         }
         ProfilerKind::Nsys => {
-            "start vLLM by nsys profile --capture-range=cudaProfilerApi --capture-range-end=stop with --profiler-config \
+            "vLLM by nsys profile --capture-range=cudaProfilerApi --capture-range-end=stop with --profiler-config \
              '{\"profiler\": \"cuda\"}'"
+                .to_owned()
         }
     };
     let path = profiler::START;
     let name = kind.name();
     format!(
-        "spec.profiling.kind is {name}, and the server has no {path}: it was not started with a profiler; {how}; or take profiling out"
+        "spec.profiling.kind is {name}, and the server has no {path}: it was not started with a profiler; start {how}; or take profiling out"
     )
 }
 

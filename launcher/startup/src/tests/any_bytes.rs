@@ -7,7 +7,7 @@ use crate::{TEXTS, python, read_bytes, redact};
 fn part() -> impl Strategy<Value = Vec<u8>> {
     let known: Vec<&'static str> = TEXTS
         .iter()
-        .map(|it| it.text)
+        .map(|it| it.1.text)
         .chain([
             "INFO 11-21 02:08:51 [a.py:1] ",
             "(Worker pid=7) ",

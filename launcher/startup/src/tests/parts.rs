@@ -5,9 +5,9 @@ use serde_json::json;
 use super::{read, reference};
 use crate::{
     Outcome, StepName,
-    figure::number,
     line::{take_apart, without_colours},
     lines::{Lines, MAX_LINE},
+    number::number,
     python,
 };
 

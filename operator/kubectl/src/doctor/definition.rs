@@ -11,7 +11,7 @@ use crds::{
 use kube::CustomResourceExt as _;
 use serde_json::Value;
 
-use super::Finding;
+use super::finding::Finding;
 use crate::{connection::Connection, failure::code_of};
 
 const SUBJECT: &str = "definition";

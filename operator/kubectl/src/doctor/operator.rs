@@ -6,7 +6,7 @@ use k8s_openapi::api::{
 };
 use kube::{Api, ResourceExt as _, api::ListParams};
 
-use super::Finding;
+use super::finding::Finding;
 use crate::connection::Connection;
 
 const SUBJECT: &str = "operator";

@@ -4,7 +4,7 @@ use futures::future::join_all;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use kube::{Api, api::PostParams};
 
-use super::{Finding, State};
+use super::finding::{Finding, State};
 use crate::{
     commands::{CREATE_RUN, GET_RUN, logs::READ_LOG},
     connection::Connection,

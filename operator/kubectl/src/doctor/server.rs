@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
 use k8s_openapi::{api::core::v1::Namespace, apimachinery::pkg::version::Info};
 use kube::{Api, client::Body};
 
-use super::Finding;
+use super::finding::Finding;
 use crate::{
     connection::Connection,
     failure::{code_of, unreachable},

@@ -4,7 +4,7 @@ use crds::{benchmark_run::Storage, resolve::claim};
 use k8s_openapi::api::{core::v1::PersistentVolumeClaim, storage::v1::StorageClass};
 use kube::{Api, ResourceExt as _, api::ListParams};
 
-use super::Finding;
+use super::finding::Finding;
 use crate::{connection::Connection, failure::code_of};
 
 const SUBJECT: &str = "storage";

@@ -2,27 +2,17 @@
 
 mod key;
 pub mod line;
+mod wait;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use crds::{Reason, status::Phase};
 use k8s_openapi::api::batch::v1::Job;
 
 pub use key::{Target, TargetKey};
+pub use wait::Wait;
 
-use self::line::Busy;
 use super::{LauncherInput, Plan, decision::Decision, meta, status::NextStatus};
-
-/// What a run that may not begin is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wait {
-    /// Who is in front of it.
-    pub busy: Busy,
-    /// Whether the last message stays: a run of a long line is not rewritten whenever the line moves.
-    pub keep_message: bool,
-    /// When to look again if nothing wakes it.
-    pub next_look: Duration,
-}
 
 impl Decision<'_> {
     /// Waits for the target. No deadline runs meanwhile.

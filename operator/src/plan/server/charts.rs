@@ -12,9 +12,10 @@ use kube::ResourceExt as _;
 
 use crate::plan::{
     Child, InputError, Plan, Presence,
-    decision::{Decision, SOON, seconds_since},
+    decision::Decision,
     meta,
     status::{self, NextStatus},
+    times::{SOON, seconds_since},
 };
 
 /// The longest time between two looks at the Gateway: no watch reports its changes.

@@ -32,8 +32,6 @@ use crate::plan::{
 
 /// Name of the server's container.
 pub const CONTAINER: &str = "server";
-/// The most pods of a server that one turn deletes: a turn has a time limit.
-pub const MAX_STOPPED_PODS: usize = 64;
 /// How long the engine has to end after it was asked to, in seconds.
 const GRACE_SECONDS: i64 = 30;
 /// How often a server that starts is asked whether it is ready, in seconds.
@@ -49,10 +47,7 @@ const BACKSTOP_SECONDS: u32 = 120;
 
 /// The path that a server answers with 200 when it is ready.
 pub fn probe_path(engine: ServerEngine) -> &'static str {
-    match engine {
-        ServerEngine::Vllm | ServerEngine::Sglang | ServerEngine::Simulator => "/health",
-        ServerEngine::Custom => "/v1/models",
-    }
+    engine.row().health_path
 }
 
 /// How many Services a server has: one for the load, and with several replicas one that leads to each of them.

@@ -8,10 +8,9 @@ use crds::{
     resolve::{managed_server, server_cleanup},
 };
 use jiff::Timestamp;
-use kube::ResourceExt as _;
 
-use super::{StopServer, failure::bounded};
-use crate::plan::{Observed, Plan, Presence, What, decision::seconds_since, finished::left};
+use super::{StopServer, failure::bounded, other_use::OtherUse};
+use crate::plan::{Observed, Plan, Presence, What, finished::left, times::seconds_since};
 
 /// The next look while a server goes. A watch reports the end of its pods.
 const SERVER_GOES: Duration = Duration::from_secs(60);
@@ -22,34 +21,6 @@ const LATE_SECONDS: u32 = 300;
 const NOT_REMOVED: &str = "the server is not removed";
 /// The next look while another run uses a shared server, or where it cannot be read.
 const LATER: Duration = Duration::from_secs(3_600);
-
-/// What other runs have to do with a shared server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum OtherUse {
-    /// No other run has used it, or only runs that finished before.
-    #[default]
-    None,
-    /// A run uses it that has not finished.
-    Now,
-    /// A run has used it that finished later, and decides. This outranks [`OtherUse::Now`]: only the run that finished last keeps looking.
-    Later,
-}
-
-impl OtherUse {
-    /// What a run has to do with the server `name` that `run` has used.
-    pub fn of(run: &BenchmarkRun, name: &str, other: &BenchmarkRun) -> OtherUse {
-        let Some(status) = &other.status else { return OtherUse::None };
-        let uses = status.server.as_ref().is_some_and(|it| it.name == name && it.gone_time.is_none());
-        if !uses || other.uid() == run.uid() {
-            return OtherUse::None;
-        }
-        if !other.is_finished() {
-            return OtherUse::Now;
-        }
-        let finished = |it: &BenchmarkRun| (it.status.as_ref().and_then(|it| it.completion_time), it.uid());
-        if finished(other) > finished(run) { OtherUse::Later } else { OtherUse::None }
-    }
-}
 
 /// Whether a finished run may still have to remove its server.
 pub fn keeps_server(run: &BenchmarkRun) -> bool {

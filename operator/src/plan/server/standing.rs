@@ -4,7 +4,7 @@ use crds::{Reason, ServerStatus};
 use jiff::Timestamp;
 
 use super::{ServerPod, ServerState, failure::describe};
-use crate::plan::{Presence, decision::seconds_since};
+use crate::plan::{Presence, times::seconds_since};
 
 /// How long a node may take to mount the volumes, before the status says that it has not.
 const MOUNT_SECONDS: u32 = 60;

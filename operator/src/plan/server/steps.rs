@@ -14,10 +14,11 @@ use jiff::Timestamp;
 use super::{Fault, Standing, StopServer, failure::bounded, objects, standing::View};
 use crate::plan::{
     Plan, Presence, Unread, What,
-    decision::{Decision, OFTEN, SOON, seconds_since},
+    decision::Decision,
     meta,
     status::{self, NextStatus},
     termination_message,
+    times::{OFTEN, SOON, seconds_since},
 };
 
 impl Decision<'_> {

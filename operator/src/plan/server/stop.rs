@@ -1,7 +1,10 @@
 //! What has to be deleted of a server.
 
-use super::{ServerState, objects};
+use super::ServerState;
 use crate::plan::Presence;
+
+/// The most pods of a server that one turn deletes: a turn has a time limit.
+pub const MAX_STOPPED_PODS: usize = 64;
 
 /// What to delete of a server. Its pods go with its Deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +25,7 @@ impl StopServer {
         let stop = StopServer {
             deployment: (exists && !state.deleting).then(|| (name.to_owned(), state.uid.clone())),
             services: state.services.clone(),
-            pods: orphans.take(objects::MAX_STOPPED_PODS).collect(),
+            pods: orphans.take(MAX_STOPPED_PODS).collect(),
         };
         (stop != StopServer::default()).then_some(stop)
     }

@@ -2,7 +2,10 @@
 
 use operator::plan::{
     Unread, What,
-    server::retention::{OtherUse, begins_to_share, removes_shared},
+    server::{
+        OtherUse,
+        retention::{begins_to_share, removes_shared},
+    },
 };
 
 use super::*;

@@ -11,8 +11,9 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::{
-    Target,
     common::{flags as common_flags, headers::header_name, stage_length},
+    format::{Format, profile},
+    target::Target,
 };
 use crate::{
     problem::Findings,
@@ -47,8 +48,16 @@ fn is_warm_up(stage: &Stage) -> bool {
     stage.warm_up == Some(Margin::All)
 }
 
+/// The profiles of AIPerf.
+pub(super) const FORMAT: Format = Format {
+    parse,
+    root_keys,
+    stage_length: Some(STAGE_LENGTH),
+    shipped: &[profile!("aiperf", "dataset"), profile!("aiperf", "synthetic")],
+};
+
 /// Reads a profile. `None` goes with at least one problem in the findings.
-pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let flags = match profile {
         Value::String(text) => {
             common_flags::from_command_line(text, &[&["aiperf", "profile"]], flags::AIPERF, findings)

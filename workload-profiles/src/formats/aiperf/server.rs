@@ -6,7 +6,6 @@ use crds::{benchmark_run::Api, units::Span};
 
 use crate::{
     formats::{
-        Target,
         common::{
             bounds::MAX_PAUSE_SECONDS,
             flags::word,
@@ -14,6 +13,7 @@ use crate::{
             target::{note_model, note_url},
             times::span,
         },
+        target::Target,
     },
     problem::quoted,
     reader::Section,

@@ -26,7 +26,6 @@ mod trace;
 use serde_json::Value;
 
 use super::{
-    Target,
     common::{
         accuracy,
         bounds::MAX_PAUSE_SECONDS,
@@ -35,6 +34,8 @@ use super::{
         headers::headers,
         target::model,
     },
+    format::{Format, profile},
+    target::Target,
 };
 use crate::{
     problem::Findings,
@@ -68,8 +69,35 @@ pub(super) const KEYS: [&str; 22] = [
     "window",
 ];
 
+/// The profiles of Benchwright.
+pub(super) const FORMAT: Format = Format {
+    parse,
+    root_keys: || &KEYS,
+    stage_length: None,
+    shipped: &[
+        profile!("benchwright", "burst"),
+        profile!("benchwright", "bursty_gamma"),
+        profile!("benchwright", "code_completion"),
+        profile!("benchwright", "code_generation"),
+        profile!("benchwright", "concurrency_ramp"),
+        profile!("benchwright", "diurnal"),
+        profile!("benchwright", "image_classification"),
+        profile!("benchwright", "interactive_chat"),
+        profile!("benchwright", "poisson_sweep"),
+        profile!("benchwright", "ramp"),
+        profile!("benchwright", "sanity_constant"),
+        profile!("benchwright", "sanity_random"),
+        profile!("benchwright", "spike"),
+        profile!("benchwright", "summarization"),
+        profile!("benchwright", "text_classification"),
+        profile!("benchwright", "text_generation"),
+        profile!("benchwright", "trace_replay"),
+        profile!("benchwright", "translation"),
+    ],
+};
+
 /// Reads a profile. `None` goes with at least one problem in the findings.
-pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     let api = api(&root);
     let model = model(&root, "model", target);

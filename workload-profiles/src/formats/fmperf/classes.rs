@@ -8,15 +8,15 @@ use crds::{
 };
 use serde_json::Value;
 
-use super::place;
+use super::place::place;
 use crate::{
     formats::{
-        Target,
         common::{
             bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_PROMPTS, MAX_STAGE_SECONDS, MAX_TOKENS},
             target::model,
             times::span,
         },
+        target::Target,
     },
     reader::Section,
     workload::{

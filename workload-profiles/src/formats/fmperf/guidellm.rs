@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::place;
+use super::place::place;
 use crate::{
     formats::{
-        Target,
         common::bounds::{MAX_STAGE_SECONDS, MAX_TOKENS},
         guidellm,
+        target::Target,
     },
     problem::Findings,
     reader::{Section, ValueType},

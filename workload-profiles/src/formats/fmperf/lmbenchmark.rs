@@ -5,17 +5,17 @@ use serde_json::Value;
 
 use super::{
     classes::extra,
-    place,
+    place::place,
     scenario::{self, Scenario},
     sharegpt, users,
 };
 use crate::{
     formats::{
-        Target,
         common::{
             bounds::MAX_STAGES,
             target::{check_url, model},
         },
+        target::Target,
     },
     problem::quoted,
     reader::{Section, ValueType, described},

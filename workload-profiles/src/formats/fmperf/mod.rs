@@ -6,18 +6,19 @@
 mod classes;
 mod guidellm;
 mod lmbenchmark;
+mod place;
 mod scenario;
 mod sharegpt;
 mod users;
 
 use serde_json::Value;
 
-use super::Target;
-use crate::{
-    problem::Findings,
-    reader::{Section, ValueType},
-    workload::Workload,
+use super::{
+    common::stage_length,
+    format::{Format, profile},
+    target::Target,
 };
+use crate::{problem::Findings, reader::Section, workload::Workload};
 
 /// The keys that an override may add: LMBenchmark's, and those of ours for what a profile does not hold: `dataset_file` of the scenario
 /// sharegpt, and `duration` and `grace_period` of the classes of fmperf.
@@ -49,8 +50,27 @@ const HOMOGENEOUS: [&str; 3] = ["input_tokens", "output_tokens", "greedy"];
 const HETEROGENEOUS: [&str; 5] =
     ["min_input_tokens", "max_input_tokens", "min_output_tokens", "max_output_tokens", "frac_greedy"];
 
+/// The keys on which the length of a stage depends.
+const STAGE_LENGTH: stage_length::Keys =
+    stage_length::Keys { count: |_| "their number", rate: |_| "qps_values", ramp_up: "num_users_warmup" };
+
+/// The profiles of fmperf.
+pub(super) const FORMAT: Format = Format {
+    parse,
+    root_keys: || &KEYS,
+    stage_length: Some(STAGE_LENGTH),
+    shipped: &[
+        profile!("fmperf", "large_model_long_input"),
+        profile!("fmperf", "medium_model_long_input"),
+        profile!("fmperf", "sanity_long-input"),
+        profile!("fmperf", "sanity_sharegpt"),
+        profile!("fmperf", "sanity_short-input"),
+        profile!("fmperf", "small_model_long_input"),
+    ],
+};
+
 /// Reads a profile. `None` goes with at least one problem in the findings.
-pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     let has = |keys: &[&'static str]| keys.iter().any(|it| root.value(it).is_some());
     if root.value("scenarios").is_some() || root.value("qps_values").is_some() {
@@ -75,16 +95,6 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
 fn refuse(root: &Section, message: &str) -> Option<Workload> {
     root.problem("profile", message);
     None
-}
-
-/// Checks the types of the keys that say where the original runs, not what it sends.
-fn place(root: &Section) {
-    root.all_ignored(&[
-        ("image", ValueType::Text),
-        ("pvc_name", ValueType::Text),
-        ("service_account", ValueType::Text),
-        ("overwrite", ValueType::Bool),
-    ]);
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::values::{is_null, span, unsupported};
 use crate::{
     formats::{
-        Target,
         common::{
             bounds::{MAX_PAUSE_SECONDS, MAX_TOKENS},
             headers::headers,
             target::{model, note_url},
         },
+        target::Target,
     },
     reader::{Section, ValueType, described},
     workload::{Extra, Timeouts},

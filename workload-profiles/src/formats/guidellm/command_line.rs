@@ -6,6 +6,7 @@ use super::{
     flat,
     paths::{arguments, typed},
     scenario::Scenario,
+    words::{DISPLAY, SCENARIO, builtin, single},
 };
 use crate::{
     formats::common::command_line::{CommandLineError, CommandOption, options, words},
@@ -27,16 +28,6 @@ const OPTIONS: [(&str, &str, bool); 12] = [
     ("output", "outputs", true),
     ("metrics", "metrics", false),
 ];
-/// Options that only concern what the original shows.
-pub(super) const DISPLAY: [&str; 5] = [
-    "disable-console",
-    "disable-console-outputs",
-    "disable-console-interactive",
-    "disable-progress",
-    "display-scheduler-stats",
-];
-/// The options that name a scenario.
-pub(super) const SCENARIO: [&str; 3] = ["scenario", "config", "c"];
 /// The most benchmarks that overrides make.
 const MAX_BENCHMARKS: usize = 1000;
 
@@ -132,15 +123,6 @@ fn nested(options: &[CommandOption], findings: &Findings) -> Option<Scenario> {
     Scenario::nested(&json!({"spec": spec, "benchmarks": benchmarks}), findings)
 }
 
-/// The one value of an option.
-pub(super) fn single(option: &CommandOption) -> Result<&str, String> {
-    match option.values.as_slice() {
-        [value] => Ok(value),
-        [] => Err("has no value; write it after the option".to_owned()),
-        [_, next, ..] => Err(format!("has the further word {}; put a value with blanks into quotes", quoted(next))),
-    }
-}
-
 fn add(spec: &mut Map<String, Value>, key: &str, repeated: bool, value: Value) -> Result<(), String> {
     if repeated {
         if let Value::Array(items) = spec.entry(key).or_insert_with(|| Value::Array(Vec::new())) {
@@ -152,29 +134,6 @@ fn add(spec: &mut Map<String, Value>, key: &str, repeated: bool, value: Value) -
         None => Ok(()),
         Some(_) => Err("is given twice; keep one of them".to_owned()),
     }
-}
-
-/// The scenarios that come with the original. Other options win over them.
-pub(super) fn builtin(name: &str) -> Result<Map<String, Value>, String> {
-    let text = |tokens: [u32; 8]| {
-        let keys = ["prompt_tokens", "prompt_tokens_stdev", "prompt_tokens_min", "prompt_tokens_max"];
-        let outputs = ["output_tokens", "output_tokens_stdev", "output_tokens_min", "output_tokens_max"];
-        let lengths = keys.into_iter().chain(outputs).zip(tokens).map(|(key, value)| (key.to_owned(), value.into()));
-        let kind = ("kind".to_owned(), Value::from("synthetic_text"));
-        Value::Object([kind].into_iter().chain(lengths).collect())
-    };
-    let data = match name {
-        "chat" => text([512, 128, 1, 1024, 256, 64, 1, 1024]),
-        "rag" => text([4096, 512, 2048, 6144, 512, 128, 1, 1024]),
-        _ => {
-            return Err(format!(
-                "is {}; a file is not read from a command line, so make the file the profile, or name chat or rag, which come with GuideLLM",
-                quoted(name)
-            ));
-        }
-    };
-    let Value::Object(spec) = json!({"profile": {"kind": "sweep"}, "data": [data]}) else { return Ok(Map::new()) };
-    Ok(spec)
 }
 
 /// `--override profile.streams 1,2,4`: a benchmark for each value.

@@ -10,6 +10,7 @@ mod constraints;
 mod data;
 mod entries;
 mod flat;
+mod forms;
 mod paths;
 mod phases;
 mod profile;
@@ -17,11 +18,15 @@ mod scenario;
 mod spec;
 mod stages;
 mod values;
+mod words;
 
 use serde_json::Value;
 
-use self::scenario::Scenario;
-use super::{Target, common::stage_length};
+use super::{
+    common::stage_length,
+    format::{Format, profile},
+    target::Target,
+};
 use crate::{
     problem::{Findings, Problem},
     workload::Workload,
@@ -34,9 +39,27 @@ const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
     ramp_up: "spec.profile.rampup_duration",
 };
 
+/// The profiles of GuideLLM.
+pub(super) const FORMAT: Format = Format {
+    parse,
+    // Of the flat form; the nested form has the tokenizer in its `spec`.
+    root_keys: || &["processor"],
+    stage_length: None,
+    shipped: &[
+        profile!("guidellm", "concurrent-1k-1k"),
+        profile!("guidellm", "concurrent-heavy-heterogeneous"),
+        profile!("guidellm", "multi-turn"),
+        profile!("guidellm", "random_concurrent"),
+        profile!("guidellm", "sanity_concurrent"),
+        profile!("guidellm", "sanity_random"),
+        profile!("guidellm", "shared_prefix_synthetic"),
+        profile!("guidellm", "summarization_synthetic"),
+    ],
+};
+
 /// Reads a profile. `None` goes with at least one problem in the findings.
 pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
-    let scenario = Scenario::from_profile(profile, findings)?;
+    let scenario = forms::read(profile, findings)?;
     let nested = Findings::default();
     if scenario.is_flat {
         nested.tolerate_unknown_keys("GuideLLM up to 0.6 ignores it");

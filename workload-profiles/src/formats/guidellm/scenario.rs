@@ -1,8 +1,8 @@
-//! A profile in any form as the nested one.
+//! A scenario in the nested form.
 
 use serde_json::{Map, Value, json};
 
-use super::{command_line, entries, flat};
+use super::entries;
 use crate::{
     problem::Findings,
     reader::{Section, described},
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The keys at the root of the nested form.
-const ROOT: [&str; 3] = ["metadata", "spec", "benchmarks"];
+pub(super) const ROOT: [&str; 3] = ["metadata", "spec", "benchmarks"];
 /// Keys whose content belongs to the user, or to another library: its names stay as they are.
 const FREE: [&str; 7] = ["extras", "load_kwargs", "api_routes", "column_mappings", "tools", "labels", "metadata"];
 /// The deepest nesting of a scenario. The original's own keys need 6 levels.
@@ -28,38 +28,6 @@ pub(super) struct Scenario {
 }
 
 impl Scenario {
-    /// Reads any of the forms. `None` goes with at least one problem.
-    pub fn from_profile(profile: &Value, findings: &Findings) -> Option<Scenario> {
-        if let Value::String(text) = profile {
-            return command_line::read(text, findings);
-        }
-        let Some(root) = profile.as_object() else {
-            let remedy = "write a scenario of GuideLLM, with spec, or its command line, guidellm run ...";
-            findings.problem("profile", format!("is {}; {remedy}", described(profile)));
-            return None;
-        };
-        // A result file has its scenario under `config`, and before version 0.7 under `args`.
-        for key in ["config", "args"] {
-            if let Some(inner) = root.get(key).filter(|it| it.is_object()) {
-                findings.notice(
-                    key,
-                    "is the scenario of a result file, and is run again; the results beside it are not read",
-                );
-                let mut scenario = Scenario::from_mapping(inner, findings)?;
-                let named = ROOT.map(|it| (it.to_owned(), format!("{key}.{it}")));
-                scenario.names.extend(named);
-                return Some(scenario);
-            }
-        }
-        Scenario::from_mapping(profile, findings)
-    }
-
-    fn from_mapping(profile: &Value, findings: &Findings) -> Option<Scenario> {
-        let root = profile.as_object()?;
-        let nested = ROOT.iter().any(|it| root.contains_key(*it));
-        if nested { Scenario::nested(profile, findings) } else { flat::read(profile, flat::Origin::File, findings) }
-    }
-
     /// Reads the nested form.
     pub fn nested(profile: &Value, findings: &Findings) -> Option<Scenario> {
         let root = Section::root(profile, &[], findings)?;

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     formats::{
-        Target,
         common::{bounds::MAX_PAUSE_SECONDS, fields::needs_streaming, files::from_text},
+        target::Target,
     },
     problem::Findings,
     reader::{Section, ValueType},

@@ -21,7 +21,11 @@ mod values;
 use serde_json::Value;
 
 use self::{api::ApiSection, data::DataSection};
-use super::Target;
+use super::{
+    common::stage_length,
+    format::{Format, profile},
+    target::Target,
+};
 use crate::{
     problem::Findings,
     reader::Section,
@@ -32,8 +36,50 @@ use crate::{
 pub(super) const SECTIONS: [&str; 10] =
     ["api", "circuit_breakers", "data", "load", "metrics", "observability", "report", "server", "storage", "tokenizer"];
 
+/// The keys on which the length of a stage depends.
+const STAGE_LENGTH: stage_length::Keys =
+    stage_length::Keys { count: |_| "num_requests", rate: |_| "load.stages", ramp_up: "load.stages" };
+
+/// The profiles of inference-perf.
+pub(super) const FORMAT: Format = Format {
+    parse,
+    root_keys: || &SECTIONS,
+    stage_length: Some(STAGE_LENGTH),
+    shipped: &[
+        profile!("inference-perf", "agent_llm_traces_v2"),
+        profile!("inference-perf", "agentic_code_generation"),
+        profile!("inference-perf", "chatbot_sharegpt"),
+        profile!("inference-perf", "chatbot_synthetic"),
+        profile!("inference-perf", "code_completion_synthetic"),
+        profile!("inference-perf", "guide_kimi-k3-h100_1"),
+        profile!("inference-perf", "guide_multimodal-serving_1"),
+        profile!("inference-perf", "guide_optimized-baseline_1"),
+        profile!("inference-perf", "guide_optimized-baseline_2"),
+        profile!("inference-perf", "guide_p2p-kv-cache-sharing_1"),
+        profile!("inference-perf", "guide_pd-disaggregation_1"),
+        profile!("inference-perf", "guide_pd-disaggregation_2"),
+        profile!("inference-perf", "guide_precise-prefix-cache-routing_1"),
+        profile!("inference-perf", "guide_precise-prefix-cache-routing_2"),
+        profile!("inference-perf", "guide_predicted-latency-routing_1"),
+        profile!("inference-perf", "guide_tiered-prefix-cache_1"),
+        profile!("inference-perf", "guide_wide-ep-lws_1"),
+        profile!("inference-perf", "interactive-chat"),
+        profile!("inference-perf", "otel_traces"),
+        profile!("inference-perf", "random_concurrent"),
+        profile!("inference-perf", "sanity_random"),
+        profile!("inference-perf", "sanity_random_concurrent"),
+        profile!("inference-perf", "shared_prefix_multi_turn_chat"),
+        profile!("inference-perf", "shared_prefix_synthetic"),
+        profile!("inference-perf", "shared_prefix_synthetic_aggressive"),
+        profile!("inference-perf", "shared_prefix_synthetic_heavy"),
+        profile!("inference-perf", "shared_prefix_synthetic_short"),
+        profile!("inference-perf", "summarization_synthetic"),
+        profile!("inference-perf", "weka_traces"),
+    ],
+};
+
 /// Reads a profile. `None` goes with at least one problem in the findings.
-pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     findings.tolerate_unknown_keys("not used; inference-perf ignores it up to version 0.6.1, and refuses it later");
     let nested = nested_data::find(profile, findings);
     let rest = nested.as_ref().map(|it| &it.rest);

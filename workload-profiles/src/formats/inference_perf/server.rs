@@ -2,8 +2,8 @@
 
 use crate::{
     formats::{
-        Target,
         common::target::{check_url, model},
+        target::Target,
     },
     reader::{Section, ValueType},
 };

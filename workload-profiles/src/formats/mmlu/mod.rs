@@ -7,13 +7,14 @@ use crds::benchmark_run::Api;
 use serde_json::{Value, json};
 
 use super::{
-    Target,
     common::{
         bounds::MAX_TOKENS,
         fields::{api, concurrency, timeouts},
         files::file_source,
         target::model,
     },
+    format::{Format, profile},
+    target::Target,
 };
 use crate::{
     problem::{Findings, quoted},
@@ -63,8 +64,16 @@ const MAX_INSTRUCTION: usize = 64 << 10;
 /// The name of the stage.
 const STAGE: &str = "mmlu";
 
+/// The profiles of MMLU.
+pub(super) const FORMAT: Format = Format {
+    parse,
+    root_keys: || &KEYS,
+    stage_length: None,
+    shipped: &[profile!("mmlu", "chat"), profile!("mmlu", "mmlu")],
+};
+
 /// Reads a profile. `None` goes with at least one problem in the findings.
-pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     let model = model(&root, "model", target);
     let streaming = root.or_default("streaming", true, |it, key| it.bool(key));

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::format::{Format, profile};
 use crate::{
     problem::Findings,
     reader::{Section, ValueType},
@@ -13,8 +14,16 @@ const KEYS: [&str; 5] = ["model_name", "pvc_name", "image", "service_account", S
 /// Ours: the original asks the deployment for its sleep mode.
 const SLEEP_LEVELS: &str = "sleep_levels";
 
+/// The profiles of nop.
+pub(super) const FORMAT: Format = Format {
+    parse: |profile, _, findings| parse(profile, findings),
+    root_keys: || &[],
+    stage_length: None,
+    shipped: &[profile!("nop", "nop")],
+};
+
 /// Reads a profile. The keys of the original have no effect: the run names the server that is started, and its model.
-pub(super) fn parse(profile: &Value, findings: &Findings) -> Option<Workload> {
+fn parse(profile: &Value, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     // Earlier releases of llm-d-benchmark use the last two.
     let of_the_original = ["model_name", "pvc_name", "image", "service_account"];

@@ -13,8 +13,9 @@ use serde_json::{Map, Value};
 
 use self::request::Request;
 use super::{
-    Target,
     common::target::{check_url, model},
+    format::{Format, profile},
+    target::Target,
 };
 use crate::{
     problem::{Findings, quoted},
@@ -25,8 +26,12 @@ use crate::{
 /// The keys of a profile.
 const KEYS: [&str; 7] = ["endpoint_url", "model", "api", "load", "request", "trafficClasses", "traffic_classes"];
 
+/// The profiles of priority-mix.
+pub(super) const FORMAT: Format =
+    Format { parse, root_keys: || &[], stage_length: None, shipped: &[profile!("priority-mix", "priority_mix")] };
+
 /// Reads a profile. `None` goes with at least one problem in the findings.
-pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let empty = Value::Object(Map::new());
     let root = Section::root(profile, &KEYS, findings)?;
     check_url(&root, "endpoint_url", target);

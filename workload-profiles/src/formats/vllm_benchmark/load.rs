@@ -3,8 +3,8 @@
 use crds::units::RequestRate;
 
 use super::{
-    Original,
     data_sets::{Data, Times},
+    original::Original,
 };
 use crate::{
     formats::common::{

@@ -7,26 +7,27 @@
 mod data_sets;
 mod flags;
 mod load;
+mod original;
 mod sampling;
 mod server;
 
 use std::{sync::LazyLock, time::Duration};
 
-use crds::{
-    benchmark_run::{Api, Harness},
-    units::Span,
-};
+use crds::{benchmark_run::Api, units::Span};
 use serde_json::Value;
 
 use super::{
-    Target,
     common::{flags as common_flags, stage_length, tokenizer::tokenizer},
+    format::{Format, profile},
+    target::Target,
 };
 use crate::{
     problem::Findings,
     reader::{Section, ValueType},
     workload::{LengthField, Load, PromptReuse, Rate, RequestSource, Timeouts, Workload},
 };
+
+use original::Original;
 
 /// How long the original waits for a request.
 const REQUEST_TIMEOUT: Span = Span(Duration::from_secs(6 * 3600));
@@ -50,26 +51,6 @@ pub(super) fn has_flag(name: &str) -> bool {
     flags::VLLM.has_flag(name)
 }
 
-/// Which tool the flags are for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Original {
-    VllmBenchServe,
-    InferenceMax,
-}
-
-impl Original {
-    fn name(self) -> &'static str {
-        self.tool().name
-    }
-
-    fn tool(self) -> common_flags::Tool {
-        match self {
-            Original::VllmBenchServe => flags::VLLM,
-            Original::InferenceMax => flags::INFERENCEMAX,
-        }
-    }
-}
-
 /// The keys on which the length of the load depends.
 pub(super) const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
     count: |_| "num-prompts",
@@ -80,12 +61,34 @@ pub(super) const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
     ramp_up: "max-concurrency",
 };
 
+/// The profiles of `vllm bench serve`.
+pub(super) const FORMAT: Format = Format {
+    parse: |profile, target, findings| parse(Original::VllmBenchServe, profile, target, findings),
+    root_keys,
+    stage_length: Some(STAGE_LENGTH),
+    shipped: &[
+        profile!("vllm-benchmark", "fixed_dataset"),
+        profile!("vllm-benchmark", "random_100_concurrent_100-1_ISL-OSL"),
+        profile!("vllm-benchmark", "random_1k_concurrent_10-1_ISL-OSL"),
+        profile!("vllm-benchmark", "random_1k_concurrent_20-1_ISL-OSL"),
+        profile!("vllm-benchmark", "random_300_concurrent_100-1_ISL-OSL"),
+        profile!("vllm-benchmark", "random_concurrent"),
+        profile!("vllm-benchmark", "sanity_random"),
+        profile!("vllm-benchmark", "sharegpt"),
+        profile!("vllm-benchmark", "sonnet_concurrent"),
+    ],
+};
+
+/// The profiles of InferenceMAX.
+pub(super) const INFERENCEMAX: Format = Format {
+    parse: |profile, target, findings| parse(Original::InferenceMax, profile, target, findings),
+    root_keys,
+    stage_length: Some(STAGE_LENGTH),
+    shipped: &[profile!("inferencemax", "random_concurrent")],
+};
+
 /// Reads a profile. `None` goes with at least one problem in the findings.
-pub(super) fn parse(harness: Harness, profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
-    let original = match harness {
-        Harness::Inferencemax => Original::InferenceMax,
-        _ => Original::VllmBenchServe,
-    };
+fn parse(original: Original, profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let flags = match profile {
         Value::String(text) => common_flags::from_command_line(text, &COMMANDS, original.tool(), findings),
         mapping => common_flags::from_mapping(mapping, original.tool(), findings),

@@ -3,7 +3,7 @@
 use crds::benchmark_run::Api;
 use serde_json::{Value, json};
 
-use super::Original;
+use super::original::Original;
 use crate::{
     formats::common::request_fields::{add_fields, add_request_fields},
     reader::Section,

@@ -4,13 +4,13 @@ use crds::benchmark_run::Api;
 
 use crate::{
     formats::{
-        Target,
         common::{
             flags::word,
             headers::headers,
             target::{note_model, note_url},
             tokenizer::name,
         },
+        target::Target,
     },
     problem::quoted,
     reader::Section,

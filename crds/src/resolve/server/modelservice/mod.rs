@@ -11,11 +11,16 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::{FIELD, ManagedServer, Place, command_line, devices, is_path, resolve_server};
+use super::{
+    ManagedServer, Place,
+    check::{is_path, resolve_server},
+    command_line, devices,
+    starter::llm_d_server,
+};
 use crate::{
     AnyValue,
-    benchmark_run::{BenchmarkRunSpec, GatewayRef, Server, ServerEngine, ServerMethod},
-    resolve::{EffectiveSpec, Errors, RunIdentity, Settings, mounts},
+    benchmark_run::{BenchmarkRunSpec, GatewayRef, Server},
+    resolve::{EffectiveSpec, RunIdentity, Settings, mounts},
 };
 
 /// The chart of the model servers.
@@ -34,56 +39,6 @@ const HEALTH: &str = "/health";
 const STARTUP_PERIOD: u32 = 10;
 /// How much longer than the run the kubelet waits for an engine to start, in seconds.
 const BACKSTOP_SECONDS: u32 = 120;
-
-/// Whether llm-d's charts start a server.
-pub(in crate::resolve) fn is_of_charts(server: &Server) -> bool {
-    server.method == Some(ServerMethod::ModelService)
-}
-
-/// The server that llm-d's charts start for a run; `None`: it has none, or only reports the results of another run.
-pub fn llm_d_server(spec: &BenchmarkRunSpec) -> Option<&Server> {
-    spec.target.server.as_ref().filter(|it| spec.execution.collect.is_none() && is_of_charts(it))
-}
-
-/// What makes no sense with one of the methods.
-pub(super) fn check(server: &Server, place: Place, errors: &mut Errors) {
-    let mut add = |field: &str, message: &str| errors.add(&format!("{FIELD}.{field}"), message);
-    if !is_of_charts(server) {
-        if server.gateway_ref.is_some() {
-            add("gatewayRef", "has no effect with method Standalone; take it out, or write method: ModelService");
-        }
-        return;
-    }
-    if place == Place::Laptop {
-        add(
-            "method",
-            "is ModelService, which needs a cluster; outside one, take it out, or set spec.target.url to the address of the Gateway in \
-             place of spec.target.server",
-        );
-    }
-    if server.engine != ServerEngine::Vllm {
-        let name = server.engine.name();
-        add("engine", &format!("is {name}, and method ModelService is for VLLM; write VLLM, or take method out"));
-    }
-    if server.gateway_ref.is_none() {
-        add(
-            "gatewayRef",
-            "is missing; method ModelService needs the Gateway of llm-d, such as {name: inference-gateway}",
-        );
-    }
-    if server.lifecycle.is_some() {
-        add(
-            "lifecycle",
-            "has no effect with method ModelService, because whoever installs llm-d removes it; take it out",
-        );
-    }
-    if server.distribution.is_some() {
-        add(
-            "distribution",
-            "has no effect with method ModelService, because the Gateway distributes the requests; take it out",
-        );
-    }
-}
 
 /// A file that llm-d is installed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

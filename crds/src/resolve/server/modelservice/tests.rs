@@ -1,6 +1,7 @@
 use std::{env, fs, path::Path};
 
 use super::*;
+use crate::resolve::server::managed_server::FIELD;
 
 /// A description that uses every field that llm-d's charts can have.
 const WHOLE: &str = "

@@ -4,10 +4,12 @@ mod band;
 mod bars;
 pub(crate) mod heat;
 mod lines;
+mod marks_path;
+pub(crate) mod phases;
 mod points;
 pub(crate) mod requests;
 
-pub(crate) use points::marks_path;
+pub(crate) use marks_path::marks_path;
 
 use super::{canvas::Canvas, labels::Taken, layout::Layout, legend::Legend, paint::Paint};
 use crate::{

@@ -1,13 +1,12 @@
 //! Points with ranges and names.
 
-use std::fmt::Write as _;
-
+use super::marks_path::marks_path;
 use crate::{
     figure::{Point, Tone},
-    palette::{self, Marker},
+    palette::{self},
     svg::{
         annotations::{bounds, boxes},
-        canvas::{Anchor, Canvas, Font, Path, Px},
+        canvas::{Anchor, Canvas, Font, Path},
         frame::Frame,
         labels::Taken,
         layout::{Layout, SMALL},
@@ -112,23 +111,4 @@ pub(crate) fn names(canvas: &mut Canvas, paint: Paint, layout: &Layout, points: 
             canvas.text(x, y, anchor, &font, &text);
         }
     }
-}
-
-/// The path of markers of this form; `size` is half their width.
-pub(crate) fn marks_path(marker: Marker, size: f64, places: impl IntoIterator<Item = (f64, f64)>) -> String {
-    let (s, double) = (Px(size), Px(2.0 * size));
-    let mut d = String::new();
-    for (x, y) in places {
-        let (left, right, top, bottom) = (Px(x - size), Px(x + size), Px(y - size), Px(y + size));
-        let (x, y) = (Px(x), Px(y));
-        // A `String` takes everything that is written.
-        let _ = match marker {
-            Marker::Circle => write!(d, "M{left} {y}a{s} {s} 0 1 0 {double} 0a{s} {s} 0 1 0 -{double} 0Z"),
-            Marker::Square => write!(d, "M{left} {top}H{right}V{bottom}H{left}Z"),
-            Marker::Triangle => write!(d, "M{x} {top}L{right} {bottom}H{left}Z"),
-            Marker::Diamond => write!(d, "M{x} {top}L{right} {y}L{x} {bottom}L{left} {y}Z"),
-            Marker::Cross => write!(d, "M{left} {top}L{right} {bottom}M{left} {bottom}L{right} {top}"),
-        };
-    }
-    d
 }

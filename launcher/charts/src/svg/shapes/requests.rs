@@ -1,34 +1,17 @@
 //! Requests as lines of three phases.
 
-use super::open_group;
+use super::{open_group, phases::PHASES};
 use crate::{
-    figure::{Request, Tone},
+    figure::Request,
     palette::Marker,
     svg::{
         canvas::{Canvas, Path},
         frame::Frame,
-        legend::Sample,
         paint::Paint,
         shapes::marks_path,
     },
     thin,
 };
-
-/// A phase of a request, as the legend lists it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Phase {
-    pub name: &'static str,
-    pub tone: Tone,
-    pub sample: Sample,
-}
-
-/// In the order of time; the last one takes the place of the phase in which a request failed.
-pub(crate) const PHASES: [Phase; 4] = [
-    Phase { name: "due, not sent", tone: Tone::Quiet, sample: Sample::Bar },
-    Phase { name: "sent to first token", tone: Tone::High, sample: Sample::Bar },
-    Phase { name: "first token to end", tone: Tone::Median, sample: Sample::Bar },
-    Phase { name: "failed", tone: Tone::Bad, sample: Sample::Striped },
-];
 
 const FAILED: usize = 3;
 /// The share of a row that its bar fills.

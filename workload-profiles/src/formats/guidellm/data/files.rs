@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use super::{Around, Data, columns::Columns};
+use super::{
+    around::{Around, Data},
+    columns::Columns,
+};
 use crate::{
     formats::{common::files, guidellm::values::unsupported},
     problem::quoted,

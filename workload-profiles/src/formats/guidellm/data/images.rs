@@ -1,7 +1,7 @@
 //! `synthetic_image`: images beside the text of a chat.
 
 use super::{
-    Around, Data,
+    around::{Around, Data},
     tokens::{self, OUTPUT},
 };
 use crate::{

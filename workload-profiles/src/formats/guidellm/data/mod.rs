@@ -1,5 +1,6 @@
 //! `spec.data`: what the requests hold.
 
+mod around;
 mod columns;
 mod files;
 mod images;
@@ -7,30 +8,16 @@ mod synthetic;
 mod tokens;
 mod traces;
 
-use super::{profile::Strategy, values::unsupported};
+use super::values::unsupported;
 use crate::{
     reader::{Section, ValueType},
-    workload::{Images, RequestSource, Trace},
+    workload::RequestSource,
 };
+
+pub(super) use around::{Around, Data};
 
 /// The most sources: a text and images.
 const MAX_SOURCES: usize = 16;
-
-/// What the requests hold.
-pub(super) struct Data {
-    pub requests: RequestSource,
-    pub images: Option<Images>,
-    /// Whether the data says how long answers are. The original then asks for exactly this length.
-    pub has_output: bool,
-    /// Requests of a session; 1 without conversations.
-    pub turns: u32,
-    /// Whether the data has no end.
-    pub endless: bool,
-    /// The most rows of each strategy.
-    pub rows: Option<u64>,
-    /// The recorded requests that a replay sends, and how much slower the data wants them.
-    pub trace: Option<(Trace, f64)>,
-}
 
 /// A source of data.
 #[derive(Clone, Copy, PartialEq)]
@@ -41,15 +28,6 @@ enum Kind {
     HuggingFace,
     Trace(traces::Kind),
     Unsupported(&'static str),
-}
-
-/// What the sources read beside their own keys.
-pub(super) struct Around<'a> {
-    /// The most tokens of an answer whose length the data does not say.
-    pub max_tokens: Option<u32>,
-    /// Whether requests hold messages.
-    pub has_messages: bool,
-    pub strategies: Option<&'a [Strategy]>,
 }
 
 /// Reads the list and what belongs to it. `None` goes with at least one problem.

@@ -1,7 +1,7 @@
 //! `synthetic_text`: generated prompts and conversations.
 
 use super::{
-    Around, Data,
+    around::{Around, Data},
     tokens::{self, DELAY, FIRST_OUTPUT, FIRST_PROMPT, OUTPUT, PROMPT, TOOL_RESPONSE},
 };
 use crate::{

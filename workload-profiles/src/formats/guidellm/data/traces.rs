@@ -1,7 +1,8 @@
 //! Recorded requests: `trace_synthetic`, `mooncake`, `weka` and `otel`.
 
 use super::{
-    Around, Data, files,
+    around::{Around, Data},
+    files,
     tokens::{self, TOOL_RESPONSE},
 };
 use crate::{

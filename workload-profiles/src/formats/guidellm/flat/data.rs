@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::{Nested, is_empty};
+use super::nested::{Nested, is_empty};
 use crate::{
     formats::guidellm::paths,
     problem::{named, quoted},

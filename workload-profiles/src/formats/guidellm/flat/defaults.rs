@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Nested;
+use super::nested::Nested;
 
 /// The most requests under way over all processes (`max_concurrency` of the settings, in every version up to 0.6).
 const MAX_CONCURRENCY: u32 = 512;

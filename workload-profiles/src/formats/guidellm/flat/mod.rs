@@ -2,7 +2,9 @@
 
 mod data;
 mod defaults;
+mod nested;
 mod options;
+mod origin;
 
 use serde_json::{Map, Value, json};
 
@@ -10,23 +12,14 @@ pub(super) use self::{
     defaults::{SETTING, key_of_setting},
     options::from_options,
 };
-use super::{
-    paths::{self, typed},
-    scenario::Scenario,
-};
+use super::{paths::typed, scenario::Scenario};
 use crate::{
     problem::{Findings, named, suggestion},
     reader::described,
 };
+use nested::{Nested, is_empty};
 
-/// Where the flat form comes from.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Origin {
-    /// A file, in which the original ignores unknown keys.
-    File,
-    /// A command line.
-    Options,
-}
+pub(super) use origin::Origin;
 
 /// Every key, with what the original also calls it.
 const KEYS: [(&str, &[&str]); 32] = [
@@ -77,40 +70,6 @@ fn canonical(name: &str) -> Option<&'static str> {
     keys().find(|(key, others)| *key == name || others.contains(&name)).map(|(key, _)| key)
 }
 
-/// The nested form while it is made.
-struct Nested<'a> {
-    spec: Value,
-    names: Vec<(String, String)>,
-    origin: Origin,
-    findings: &'a Findings,
-}
-
-impl Nested<'_> {
-    /// Sets a path of `spec` from a flat key.
-    fn set(&mut self, path: &str, key: &str, value: Value) {
-        self.names.push((format!("spec.{path}"), self.shown(key)));
-        if let Ok(parts) = paths::parse(path) {
-            paths::set(&mut self.spec, &parts, value);
-        }
-    }
-
-    /// A flat key as its author wrote it.
-    fn shown(&self, key: &str) -> String {
-        match self.origin {
-            Origin::File => key.to_owned(),
-            Origin::Options => format!("--{}", key.replace('_', "-")),
-        }
-    }
-
-    fn problem(&self, key: &str, message: impl Into<String>) {
-        self.findings.problem(self.shown(key), message);
-    }
-
-    fn notice(&self, key: &str, message: impl Into<String>) {
-        self.findings.notice(self.shown(key), message);
-    }
-}
-
 /// Reads the flat form.
 pub(super) fn read(profile: &Value, origin: Origin, findings: &Findings) -> Option<Scenario> {
     let mut flat: Map<String, Value> = Map::new();
@@ -157,11 +116,6 @@ pub(super) fn read(profile: &Value, origin: Origin, findings: &Findings) -> Opti
         nested.notice(&name("processor_args"), "is not used: prompts are made with the file that processor names");
     }
     Some(Scenario { value: json!({"spec": nested.spec}), names: nested.names, is_flat: true })
-}
-
-/// Whether a value is an empty mapping or list.
-fn is_empty(value: &Value) -> bool {
-    value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
 }
 
 fn backend(

@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{OVER_SATURATION, Origin, canonical, keys, read};
+use super::{OVER_SATURATION, canonical, keys, origin::Origin, read};
 use crate::{
     formats::{
         common::command_line::CommandOption,
         guidellm::{
-            command_line::{DISPLAY, SCENARIO, builtin, single},
             paths::typed,
             scenario::Scenario,
+            words::{DISPLAY, SCENARIO, builtin, single},
         },
     },
     problem::{Findings, suggestion},

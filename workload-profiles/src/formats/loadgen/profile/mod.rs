@@ -19,7 +19,6 @@ use serde_json::Value;
 use super::{Mode, Scenario};
 use crate::{
     formats::{
-        Target,
         common::{
             accuracy,
             bounds::MAX_PAUSE_SECONDS,
@@ -28,6 +27,8 @@ use crate::{
             stage_names::StageNames,
             target::model,
         },
+        format::{Format, profile},
+        target::Target,
     },
     problem::Findings,
     reader::Section,
@@ -75,8 +76,26 @@ const SUT_NAME: &str = "Network SUT";
 /// The default of `timeouts.request` in seconds. LoadGen itself has no limit, and waits for ever for an answer that is lost.
 const REQUEST_SECONDS: u64 = 3_600;
 
+/// The profiles of LoadGen.
+pub(in crate::formats) const FORMAT: Format = Format {
+    parse,
+    root_keys: || &KEYS,
+    stage_length: None,
+    shipped: &[
+        profile!("loadgen", "llama2-70b-interactive"),
+        profile!("loadgen", "llama2-70b-offline"),
+        profile!("loadgen", "llama2-70b-server"),
+        profile!("loadgen", "llama3.1-8b-edge-offline"),
+        profile!("loadgen", "llama3.1-8b-edge-singlestream"),
+        profile!("loadgen", "llama3.1-8b-interactive"),
+        profile!("loadgen", "llama3.1-8b-offline"),
+        profile!("loadgen", "llama3.1-8b-server"),
+        profile!("loadgen", "sanity"),
+    ],
+};
+
 /// Reads a profile. `None` goes with at least one problem in the findings.
-pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     let api = api(&root);
     let model = model(&root, "model", target);

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use crds::benchmark_run::Api;
 
-use super::{Data, Original, file, length};
+use super::{
+    Original,
+    data::{Data, file, length},
+};
 use crate::{
     formats::common::{bounds::MAX_TOKENS, files::from_text, flags::word},
     reader::Section,

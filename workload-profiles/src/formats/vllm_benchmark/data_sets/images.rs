@@ -2,7 +2,11 @@
 
 use crds::benchmark_run::Api;
 
-use super::{Data, Original, no_file, random::source};
+use super::{
+    Original,
+    data::{Data, no_file},
+    random::source,
+};
 use crate::{
     formats::common::flags::word,
     problem::quoted,

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Data, Original, file, length, no_file};
+use super::{
+    Original,
+    data::{Data, file, length, no_file},
+};
 use crate::{
     formats::common::{
         bounds::{MAX_PROMPTS, MAX_TOKENS},

@@ -2,7 +2,7 @@
 
 use crds::benchmark_run::Api;
 
-use super::{Data, Times, file};
+use super::data::{Data, Times, file};
 use crate::{
     formats::common::{bounds::MAX_TOKENS, flags::word},
     reader::Section,

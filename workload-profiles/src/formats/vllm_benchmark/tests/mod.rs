@@ -4,6 +4,8 @@ mod load;
 mod server;
 mod shipped;
 
+use crds::benchmark_run::Harness;
+
 use crate::{Notice, parse_text, problem::ProfileError, workload::Workload};
 
 use super::*;

@@ -1,0 +1,93 @@
+//! Names of other objects.
+
+#[cfg(feature = "kube")]
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+
+/// A Service in the namespace of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct ServiceRef {
+    /// Name of the Service.
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"))
+    )]
+    pub name: String,
+    /// Port of the Service. Default: 80.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 65535)))]
+    pub port: Option<u16>,
+    /// HTTP or HTTPS. Default: HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Scheme"))]
+    pub scheme: Option<Scheme>,
+    /// What stands before `/v1` in the path of every request. Default: /.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 1024), regex(pattern = r"^/[^\s?#]*$")))]
+    pub path: Option<String>,
+}
+
+/// How a Service is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum Scheme {
+    /// Plain HTTP.
+    Http,
+    /// HTTP over TLS.
+    Https,
+}
+
+/// A Gateway of the Gateway API, with the names of its parentRef. A Gateway of another namespace needs a ReferenceGrant there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct GatewayRef {
+    /// Name of the Gateway.
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
+    )]
+    pub name: String,
+    /// Namespace of the Gateway. Absent: that of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))
+    )]
+    pub namespace: Option<String>,
+    /// Name of a listener. Absent: the one that port names, else the only one for HTTP or HTTPS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
+    )]
+    pub section_name: Option<String>,
+    /// Port of the listener. Absent: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 65535)))]
+    pub port: Option<u16>,
+    /// Name of the HTTPRoute that leads to the model server, in the namespace of the run or of the Gateway. Absent: the only one
+    /// that is attached to the Gateway there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
+    )]
+    pub http_route: Option<String>,
+}
+
+/// One key of a Secret or ConfigMap in the namespace of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct KeyRef {
+    /// Name of the object.
+    #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 253)))]
+    pub name: String,
+    /// Key in its data.
+    #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 253), regex(pattern = r"^[-._a-zA-Z0-9]+$")))]
+    pub key: String,
+}

@@ -1,0 +1,54 @@
+//! What the place of a run decides.
+
+use super::{Egress, NetworkPolicySettings, PodSecurity};
+use crate::benchmark_run::Resources;
+
+/// Defaults that the cluster or the laptop sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The launcher's image.
+    pub launcher_image: String,
+    /// CPU and memory of the launcher.
+    pub launcher_resources: Resources,
+    /// When the image is pulled: Always, IfNotPresent or Never.
+    pub launcher_pull_policy: String,
+    /// Secrets in the run's namespace that the image is pulled with.
+    pub launcher_pull_secrets: Vec<String>,
+    /// Suffix of a Service's DNS name after `<service>.<namespace>`, such as `svc.cluster.local`.
+    pub service_domain: String,
+    /// How long a target is waited for, in seconds.
+    pub readiness_timeout_seconds: u32,
+    /// Who chooses the user and the groups of launchers.
+    pub pod_security: PodSecurity,
+    /// The NetworkPolicy of each run; absent: runs have none.
+    pub network_policy: Option<NetworkPolicySettings>,
+    /// Where the launcher may not connect; absent: nothing is refused but what is refused everywhere.
+    pub egress: Option<Egress>,
+    /// Whether this cluster starts the server of a run that describes one.
+    pub managed_servers: bool,
+}
+
+/// A cluster as Kubernetes makes it, without an image of the launcher.
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            launcher_image: String::new(),
+            launcher_resources: Resources::default(),
+            launcher_pull_policy: "IfNotPresent".into(),
+            launcher_pull_secrets: Vec::new(),
+            service_domain: "svc.cluster.local".into(),
+            readiness_timeout_seconds: 900,
+            pod_security: PodSecurity::default(),
+            network_policy: None,
+            egress: Some(Egress::cluster_default()),
+            managed_servers: false,
+        }
+    }
+}
+
+impl Settings {
+    /// Outside of a cluster. The readiness timeout is short, because a person waits for the command.
+    pub fn local() -> Self {
+        Settings { readiness_timeout_seconds: 60, egress: None, ..Settings::default() }
+    }
+}

@@ -1,0 +1,88 @@
+//! The words in which the names of Prometheus metrics are written.
+
+/// The metrics of a server.
+#[derive(Debug, PartialEq, Eq)]
+pub struct MetricNames {
+    /// With which the names of its metrics begin, and those of no other server.
+    pub prefixes: &'static [&'static str],
+    /// Those that are kept, without `_total`, `_bucket`, `_sum` and `_count`.
+    pub families: &'static [Family],
+}
+
+/// A name, how its values change, and what it is used for.
+pub type Family = (&'static str, Shape, Role);
+
+/// What a metric is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    Running,
+    Waiting,
+    /// Share of the KV cache in use.
+    KvCacheUsage,
+    Preemptions,
+    PromptTokens,
+    GenerationTokens,
+    Succeeded,
+    /// Tokens that were looked up in the prefix cache.
+    PrefixQueries,
+    /// Its name up to 0.10; a release may have both.
+    OldPrefixQueries,
+    /// Tokens that were found there.
+    PrefixHits,
+    /// Its name up to 0.10; a release may have both.
+    OldPrefixHits,
+    Ttft,
+    Itl,
+    /// The name of ITL in older releases; a release may have both.
+    OldItl,
+    E2e,
+    Queue,
+    Prefill,
+    Decode,
+    PoolReadyPods,
+    /// Mean number of waiting requests of the pods of a pool.
+    PoolQueue,
+    PoolKvCacheUsage,
+    /// Share of time in which the GPU ran a kernel, in percent.
+    GpuUtilization,
+    /// Watts.
+    GpuPower,
+    /// Millijoules since the driver was loaded.
+    GpuEnergy,
+    /// MiB of the GPU's memory in use.
+    GpuMemory,
+    /// Its labels hold the settings of the KV cache.
+    CacheConfig,
+    /// Kept in the samples, and part of no figure.
+    Kept,
+}
+
+impl Role {
+    /// The role of the older name of the same figure, which counts where an address has no metric with the newer one.
+    pub fn old(self) -> Option<Role> {
+        match self {
+            Role::Itl => Some(Role::OldItl),
+            Role::PrefixQueries => Some(Role::OldPrefixQueries),
+            Role::PrefixHits => Some(Role::OldPrefixHits),
+            _ => None,
+        }
+    }
+
+    /// Whether the counter goes on when the server begins again, and so does not begin at zero where it is new to us: energy
+    /// counts from the load of the driver.
+    pub fn is_absolute(self) -> bool {
+        self == Role::GpuEnergy
+    }
+}
+
+/// How the values of a metric change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    Gauge,
+    /// Grows, and falls only when the server begins again.
+    Counter,
+    /// Buckets, a sum and a count; each of them a counter.
+    Histogram,
+    /// The value is of no interest; the labels are.
+    Info,
+}

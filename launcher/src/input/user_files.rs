@@ -1,0 +1,26 @@
+//! Files of the user.
+
+use std::path::Path;
+
+use crds::benchmark_run::MAX_INLINE_PROFILE_BYTES;
+use files::user_file;
+use workload_profiles::Workload;
+
+use super::error::InputError;
+
+/// The largest input file in bytes: twice the largest inline profile, and 1 MiB for the rest.
+pub(super) const MAX_FILE_BYTES: u64 = 2 * MAX_INLINE_PROFILE_BYTES as u64 + 1024 * 1024;
+
+/// Makes the relative paths of a workload absolute. They are relative to the folder of the file that names them.
+pub(super) fn resolve_paths(workload: &mut Workload, folder: &Path) {
+    for path in workload.files_mut() {
+        // The process may have no working folder. The path then stays relative, and reading it fails later.
+        if let Ok(absolute) = std::path::absolute(folder.join(&*path)) {
+            *path = absolute;
+        }
+    }
+}
+
+pub(super) fn read(path: &Path) -> Result<String, InputError> {
+    user_file::read_text(path, MAX_FILE_BYTES).map_err(|cause| InputError::Read { path: path.to_owned(), cause })
+}

@@ -1,0 +1,110 @@
+//! No circle of files in which each file uses the next one has more than three files.
+//!
+//! A file uses another file where it names an item that the other file defines; re-exports are followed to the definition. Methods do
+//! not count, because only a compiler knows their types. Code of tests does not count.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod source;
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde_json::Value;
+
+use crate::arrows::cargo;
+use source::Source;
+
+/// The largest circle that is allowed, in files.
+const MOST: usize = 3;
+
+/// Crates that have larger circles, and the number of files in the largest one. Take a crate out once its circles are small.
+const KNOWN: [(&str, usize); 11] = [
+    ("accuracy", 4),
+    ("analysis", 16),
+    ("bench", 19),
+    ("comparison", 13),
+    ("engine", 21),
+    ("launcher", 26),
+    ("measurement", 4),
+    ("page", 17),
+    ("report", 25),
+    ("submission", 5),
+    ("workload-profiles", 4),
+];
+
+/// The roots of the libraries and programs of each crate.
+fn roots() -> Vec<(String, String)> {
+    let text = cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);
+    let metadata: Value = serde_json::from_str(&text).unwrap();
+    let mut roots = Vec::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        for target in package["targets"].as_array().unwrap() {
+            if target["kind"] == "lib" || ["lib", "bin"].iter().any(|it| target["kind"][0] == *it) {
+                let text = |it: &Value| it.as_str().unwrap().to_owned();
+                roots.push((text(&package["name"]), text(&target["src_path"])));
+            }
+        }
+    }
+    roots
+}
+
+#[test]
+fn no_circle_of_files_is_large() {
+    let mut largest: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    for (package, root) in roots() {
+        for circle in Source::read(Path::new(&root)).circles(MOST) {
+            let entry = largest.entry(package.clone()).or_default();
+            if circle.len() > entry.0 {
+                *entry = (circle.len(), circle.join("\n"));
+            }
+        }
+    }
+    for (package, (count, files)) in &largest {
+        let known = KNOWN.iter().find(|it| it.0 == package).map_or(MOST, |it| it.1);
+        assert!(
+            *count <= known,
+            "{count} files of {package} use each other in a circle, and {known} are allowed; move what they share into a file \
+             that uses none of them:\n{files}"
+        );
+    }
+    let solved: Vec<_> = KNOWN.iter().filter(|it| !largest.contains_key(it.0)).collect();
+    assert!(solved.is_empty(), "{solved:?} have no large circle any more; take them out of KNOWN");
+}
+
+/// The circles of a crate with these files.
+fn circles(files: &[(&str, &str)], most: usize) -> Vec<Vec<String>> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let found = Source::read(&folder.path().join("lib.rs")).circles(most);
+    let name = |it: &String| Path::new(it).strip_prefix(folder.path()).unwrap().display().to_string();
+    found.iter().map(|circle| circle.iter().map(name).collect()).collect()
+}
+
+#[test]
+fn a_circle_goes_through_re_exports_macros_attributes_and_globs() {
+    let files = [
+        ("lib.rs", "mod a; mod b; mod c; mod d; pub use a::A;"),
+        ("a.rs", "pub struct A; fn f() { println!(\"{}\", crate::b::B); }"),
+        ("b/mod.rs", "mod inner; pub use inner::B; #[path = \"other.rs\"] mod named;"),
+        ("b/inner.rs", "use super::named::N; pub const B: u8 = N;"),
+        ("b/other.rs", "pub const N: u8 = 1; #[serde(with = \"crate::c\")] struct S(C); use crate::c::*;"),
+        ("c.rs", "pub struct C(crate::A);"),
+        ("d.rs", "use crate::A; pub struct D(A);"),
+    ];
+    assert_eq!(circles(&files, 3), [["a.rs", "b/inner.rs", "b/other.rs", "c.rs"]]);
+    assert!(circles(&files, 4).is_empty());
+}
+
+#[test]
+fn tests_and_names_of_other_crates_make_no_circle() {
+    let files = [
+        ("lib.rs", "mod a; mod time; use a::f; pub const X: u8 = 0;"),
+        ("a.rs", "use time::Duration; pub fn f(_: Duration) {}\n#[cfg(test)] mod tests { use crate::X; }"),
+        ("time.rs", "pub(in crate::time) struct T; #[cfg(test)] use crate::a::f;"),
+    ];
+    assert!(circles(&files, 1).is_empty());
+}

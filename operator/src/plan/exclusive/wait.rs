@@ -1,0 +1,16 @@
+//! Why a run waits for its target.
+
+use std::time::Duration;
+
+use super::line::Busy;
+
+/// What a run that may not begin is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Who is in front of it.
+    pub busy: Busy,
+    /// Whether the last message stays: a run of a long line is not rewritten whenever the line moves.
+    pub keep_message: bool,
+    /// When to look again if nothing wakes it.
+    pub next_look: Duration,
+}

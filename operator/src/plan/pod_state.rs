@@ -1,0 +1,49 @@
+//! The pod of a launcher, as it was observed.
+
+use jiff::Timestamp;
+
+/// The pod of the current attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodState {
+    /// Its name; `None` when there is none.
+    pub name: Option<String>,
+    /// Its UID.
+    pub uid: Option<String>,
+    /// Its node; empty while it has none.
+    pub node: String,
+    /// The image of its container as the node names it; empty before the container has run.
+    pub image_id: String,
+    /// Whether its container is ready, which means that the launcher measures.
+    pub ready: bool,
+    /// Whether its container runs.
+    pub running: bool,
+    /// Whether its container has ended and the pod has not: another container keeps it, or the kubelet has not reported its end yet.
+    pub held: bool,
+    /// Whether another container still runs after its own has ended.
+    pub kept: bool,
+    /// When its container ended, by the clock of its node.
+    pub ended_at: Option<Timestamp>,
+    /// When the kubelet accepted it.
+    pub accepted: Option<Timestamp>,
+    /// Whether its node has not mounted its volumes or set up its network yet.
+    pub without_sandbox: bool,
+    /// If it is being deleted, the end of its grace period.
+    pub deleting: Option<Timestamp>,
+    /// If it has no node, the scheduler's message.
+    pub unschedulable: Option<String>,
+    /// If its container waits, the kubelet's reason and message.
+    pub waiting: Option<(String, String)>,
+}
+
+/// How the launcher's container ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// Its exit code; -1 if the container left none.
+    pub exit_code: i32,
+    /// The kubelet's reason, such as `OOMKilled`.
+    pub reason: String,
+    /// The termination message: the envelope, or the end of the log if the launcher wrote no envelope.
+    pub message: String,
+    /// If the pod was evicted, preempted or lost with its node: reason and message.
+    pub disrupted: Option<String>,
+}

@@ -1,0 +1,32 @@
+//! The runs that use a shared server.
+
+use crds::BenchmarkRun;
+use kube::ResourceExt as _;
+
+/// What other runs have to do with a shared server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OtherUse {
+    /// No other run has used it, or only runs that finished before.
+    #[default]
+    None,
+    /// A run uses it that has not finished.
+    Now,
+    /// A run has used it that finished later, and decides. This outranks [`OtherUse::Now`]: only the run that finished last keeps looking.
+    Later,
+}
+
+impl OtherUse {
+    /// What a run has to do with the server `name` that `run` has used.
+    pub fn of(run: &BenchmarkRun, name: &str, other: &BenchmarkRun) -> OtherUse {
+        let Some(status) = &other.status else { return OtherUse::None };
+        let uses = status.server.as_ref().is_some_and(|it| it.name == name && it.gone_time.is_none());
+        if !uses || other.uid() == run.uid() {
+            return OtherUse::None;
+        }
+        if !other.is_finished() {
+            return OtherUse::Now;
+        }
+        let finished = |it: &BenchmarkRun| (it.status.as_ref().and_then(|it| it.completion_time), it.uid());
+        if finished(other) > finished(run) { OtherUse::Later } else { OtherUse::None }
+    }
+}

@@ -1,0 +1,31 @@
+//! What surrounds the data of a scenario.
+
+use crate::{
+    formats::guidellm::profile::Strategy,
+    workload::{Images, RequestSource, Trace},
+};
+
+/// What the requests hold.
+pub(in crate::formats::guidellm) struct Data {
+    pub requests: RequestSource,
+    pub images: Option<Images>,
+    /// Whether the data says how long answers are. The original then asks for exactly this length.
+    pub has_output: bool,
+    /// Requests of a session; 1 without conversations.
+    pub turns: u32,
+    /// Whether the data has no end.
+    pub endless: bool,
+    /// The most rows of each strategy.
+    pub rows: Option<u64>,
+    /// The recorded requests that a replay sends, and how much slower the data wants them.
+    pub trace: Option<(Trace, f64)>,
+}
+
+/// What the sources read beside their own keys.
+pub(in crate::formats::guidellm) struct Around<'a> {
+    /// The most tokens of an answer whose length the data does not say.
+    pub max_tokens: Option<u32>,
+    /// Whether requests hold messages.
+    pub has_messages: bool,
+    pub strategies: Option<&'a [Strategy]>,
+}

@@ -1,0 +1,39 @@
+//! A profile in any form as the nested one.
+
+use serde_json::Value;
+
+use super::{
+    command_line, flat,
+    scenario::{ROOT, Scenario},
+};
+use crate::{problem::Findings, reader::described};
+
+/// Reads any of the forms. `None` goes with at least one problem.
+pub(super) fn read(profile: &Value, findings: &Findings) -> Option<Scenario> {
+    if let Value::String(text) = profile {
+        return command_line::read(text, findings);
+    }
+    let Some(root) = profile.as_object() else {
+        let remedy = "write a scenario of GuideLLM, with spec, or its command line, guidellm run ...";
+        findings.problem("profile", format!("is {}; {remedy}", described(profile)));
+        return None;
+    };
+    // A result file has its scenario under `config`, and before version 0.7 under `args`.
+    for key in ["config", "args"] {
+        if let Some(inner) = root.get(key).filter(|it| it.is_object()) {
+            findings
+                .notice(key, "is the scenario of a result file, and is run again; the results beside it are not read");
+            let mut scenario = from_mapping(inner, findings)?;
+            let named = ROOT.map(|it| (it.to_owned(), format!("{key}.{it}")));
+            scenario.names.extend(named);
+            return Some(scenario);
+        }
+    }
+    from_mapping(profile, findings)
+}
+
+fn from_mapping(profile: &Value, findings: &Findings) -> Option<Scenario> {
+    let root = profile.as_object()?;
+    let nested = ROOT.iter().any(|it| root.contains_key(*it));
+    if nested { Scenario::nested(profile, findings) } else { flat::read(profile, flat::Origin::File, findings) }
+}

@@ -1,0 +1,68 @@
+//! What a data set of a benchmark becomes.
+
+use crate::{
+    formats::common::{bounds::MAX_TOKENS, files::from_text, flags::word},
+    reader::Section,
+    workload::{FileSource, Images, RequestSource, TraceFile},
+};
+
+/// What a data set gives to the load.
+pub(in crate::formats::vllm_benchmark) struct Data {
+    pub requests: RequestSource,
+    /// The number of requests.
+    pub count: u64,
+    pub times: Times,
+    pub images: Option<Images>,
+    /// The text of prose.
+    pub corpus: Option<FileSource>,
+    /// Whether prompts are made up.
+    pub is_synthetic: bool,
+    /// Whether the original sets `ignore_eos` for the data set.
+    pub ignore_eos: bool,
+}
+
+impl Data {
+    pub(super) fn new(requests: RequestSource, count: u64) -> Data {
+        let (images, corpus) = (None, None);
+        Data { requests, count, times: Times::ByRate, images, corpus, is_synthetic: true, ignore_eos: false }
+    }
+
+    /// Whether a tokenizer decides about the prompts: how long they are, or which of them are sent.
+    pub fn needs_tokenizer(&self) -> bool {
+        self.is_synthetic || matches!(&self.requests, RequestSource::DataSet(set) if !set.filter.is_empty())
+    }
+}
+
+/// When the requests of a data set are sent.
+pub(in crate::formats::vllm_benchmark) enum Times {
+    /// As the flags of the load say.
+    ByRate,
+    /// At the times of a trace, at this speed.
+    Recorded { file: Box<TraceFile>, speed: f64 },
+    /// All at once, with the lengths of a trace.
+    AtOnce { file: Box<TraceFile> },
+}
+
+/// A length in tokens: the flag of all data sets, else that of one, else the default.
+pub(super) fn length(root: &Section, general: &'static str, own: &'static str, default: u32) -> Option<u32> {
+    let own = root.or_default(own, default, |it, key| it.count_u32(key, 1..=MAX_TOKENS));
+    match root.value(general) {
+        Some(_) => root.count_u32(general, 1..=MAX_TOKENS),
+        None => own,
+    }
+}
+
+/// The file of a data set; a problem where it is missing.
+pub(super) fn file(root: &Section, what: &str) -> Option<FileSource> {
+    root.require("dataset-path", &format!("write the path of {what}"));
+    let path = word(root, "dataset-path")?;
+    from_text(root, "dataset-path", &path)
+}
+
+/// Refuses a file, which the original does for data sets that it makes up.
+pub(super) fn no_file(root: &Section, name: &str) {
+    if root.value("dataset-path").is_some() {
+        let remedy = "take it out, or choose the dataset-name of the file, such as sharegpt or custom";
+        root.problem("dataset-path", format!("cannot go with dataset-name {name}, which has no file; {remedy}"));
+    }
+}
