@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 34] = [
+const ARROWS: [(&str, &[&str]); 35] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("policy", &["crds", "workload-profiles"]),
@@ -75,10 +75,12 @@ const ARROWS: [(&str, &[&str]); 34] = [
         "bench",
         &[
             "analysis",
+            "capacity",
             "clock",
             "crds",
             "engine",
             "files",
+            "launcher",
             "measurement",
             "report",
             "scrape",
@@ -86,13 +88,14 @@ const ARROWS: [(&str, &[&str]); 34] = [
             "workload-profiles",
         ],
     ),
+    ("capacity", &["analysis", "clock", "crds", "engine", "measurement", "simulator", "workload-profiles"]),
     (
         "launcher",
         &[
             "accuracy",
             "analysis",
             "archive",
-            "bench",
+            "capacity",
             "charts",
             "clock",
             "compare-command",

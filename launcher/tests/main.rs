@@ -2,7 +2,7 @@
 
 mod arrows;
 #[cfg(target_os = "linux")]
-mod bench;
+mod capacity;
 mod cli;
 mod common;
 mod faults;
