@@ -158,14 +158,14 @@ const WITHOUT_ENGINE: [&str; 9] = [
     "measurement",
 ];
 
-fn cargo(arguments: &[&str]) -> String {
+pub(super) fn cargo(arguments: &[&str]) -> String {
     let run = Command::new(env!("CARGO")).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     String::from_utf8(run.stdout).unwrap()
 }
 
 /// The dependencies of each crate of the workspace, those of its tests aside.
-fn direct() -> BTreeMap<String, BTreeSet<String>> {
+pub(super) fn direct() -> BTreeMap<String, BTreeSet<String>> {
     let text = cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);
     let metadata: Value = serde_json::from_str(&text).unwrap();
     let name = |it: &Value| it["name"].as_str().unwrap().to_owned();

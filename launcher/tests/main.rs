@@ -6,6 +6,7 @@ mod capacity;
 mod cli;
 mod common;
 mod faults;
+mod map;
 mod messages;
 mod outcomes;
 mod pod;
