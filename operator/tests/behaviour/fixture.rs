@@ -74,8 +74,7 @@ pub fn in_phase(spec: &str, phase: Phase) -> BenchmarkRun {
 }
 
 pub fn input(run: &BenchmarkRun, attempt: u32) -> LauncherInput {
-    let identity =
-        RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: UID.into(), attempt, repeat_number: None };
+    let identity = RunIdentity { attempt, ..RunIdentity::first_attempt("chat", "bench", UID) };
     LauncherInput::new(resolve(identity, &run.spec, &settings()).unwrap(), "load: {}\n".into())
 }
 

@@ -6,13 +6,7 @@ use crate::resolve::{RunIdentity, Settings, resolve};
 
 fn resolved(namespace: &str, spec: Value) -> Result<Option<ResolvedSlo>, Vec<String>> {
     let spec: BenchmarkRunSpec = serde_json::from_value(spec).unwrap();
-    let run = RunIdentity {
-        name: "chat".into(),
-        namespace: namespace.into(),
-        uid: "u".into(),
-        attempt: 1,
-        repeat_number: None,
-    };
+    let run = RunIdentity::first_attempt("chat", namespace, "u");
     let run = resolve(run, &spec, &Settings::default());
     run.map(|it| it.slo).map_err(|errors| errors.iter().map(ToString::to_string).collect())
 }
