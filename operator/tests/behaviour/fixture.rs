@@ -152,7 +152,7 @@ pub fn with_objectives(outcome: Outcome, reason: &str, objectives: &[(&str, Met,
         run: String::new(),
     };
     envelope.objectives = objectives.iter().map(row).collect();
-    envelope.core.objectives = Some(ObjectiveCounts::of(objectives.iter().map(|it| it.1)));
+    envelope.core.objectives = Some(ObjectiveCounts::count(objectives.iter().map(|it| it.1)));
     envelope
 }
 

@@ -55,7 +55,8 @@ impl Classes {
     ) -> Result<Classes, TargetError> {
         let class = |class: &TrafficClass| {
             let headers = (!class.headers.is_empty()).then(|| header_fields(&class.headers)).transpose()?;
-            let template = BodyTemplate::of_class(api, model, Streaming::of(workload), &workload.sampling, class);
+            let template =
+                BodyTemplate::of_class(api, model, Streaming::from_workload(workload), &workload.sampling, class);
             Ok(Class { template, headers: headers.map(Arc::new), output: class.output })
         };
         let all = &workload.classes.classes;

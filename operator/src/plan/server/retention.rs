@@ -37,7 +37,7 @@ pub enum OtherUse {
 
 impl OtherUse {
     /// What a run has to do with the server `name` that `run` has used.
-    pub fn of(run: &BenchmarkRun, name: &str, other: &BenchmarkRun) -> OtherUse {
+    pub fn from_runs(run: &BenchmarkRun, name: &str, other: &BenchmarkRun) -> OtherUse {
         let Some(status) = &other.status else { return OtherUse::None };
         let uses = status.server.as_ref().is_some_and(|it| it.name == name && it.gone_time.is_none());
         if !uses || other.uid() == run.uid() {
@@ -125,6 +125,6 @@ pub(in crate::plan) fn remove(
             left.join(", ")
         ));
     }
-    plan.stop_server = StopServer::of(&server.name, &observed.server);
+    plan.stop_server = StopServer::remaining(&server.name, &observed.server);
     Some(Duration::from_secs(since.into()).clamp(SERVER_GOES, LATER))
 }
