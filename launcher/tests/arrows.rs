@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 35] = [
+const ARROWS: [(&str, &[&str]); 36] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("policy", &["crds", "workload-profiles"]),
@@ -47,7 +47,8 @@ const ARROWS: [(&str, &[&str]); 35] = [
             "workload-profiles",
         ],
     ),
-    ("analysis", &["crds", "loadgen", "measurement", "statistics", "workload-profiles"]),
+    ("analysis", &["crds", "loadgen", "measurement", "server-metrics", "statistics", "workload-profiles"]),
+    ("document", &["analysis", "crds", "files", "measurement", "server-metrics", "startup", "workload-profiles"]),
     ("server-metrics", &["crds"]),
     ("scrape", &["clock", "crds", "engine", "server-metrics"]),
     ("junit", &["crds"]),
@@ -57,6 +58,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
         &[
             "analysis",
             "crds",
+            "document",
             "files",
             "junit",
             "loadgen",
@@ -66,10 +68,10 @@ const ARROWS: [(&str, &[&str]); 35] = [
             "workload-profiles",
         ],
     ),
-    ("comparison", &["analysis", "crds", "report", "statistics", "workload-profiles"]),
-    ("compare-command", &["comparison", "crds", "files", "page", "report"]),
-    ("page", &["charts", "comparison", "crds", "report", "workload-profiles"]),
-    ("submission", &["crds", "files", "loadgen", "report", "workload-profiles"]),
+    ("comparison", &["analysis", "crds", "document", "report", "statistics", "workload-profiles"]),
+    ("compare-command", &["comparison", "crds", "document", "files", "page", "report"]),
+    ("page", &["charts", "comparison", "crds", "document", "report", "workload-profiles"]),
+    ("submission", &["crds", "document", "files", "loadgen", "report", "workload-profiles"]),
     ("simulator", &["clock", "crds"]),
     (
         "bench",
@@ -78,6 +80,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
             "capacity",
             "clock",
             "crds",
+            "document",
             "engine",
             "files",
             "launcher",
@@ -100,6 +103,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
             "clock",
             "compare-command",
             "crds",
+            "document",
             "engine",
             "files",
             "frames",
@@ -142,14 +146,15 @@ const PURE: [&str; 15] = [
 ];
 
 /// Crates that use what a run measured, and do nothing asynchronous by themselves.
-const WITHOUT_RUNTIME: [&str; 8] =
-    ["analysis", "archive", "compare-command", "comparison", "files", "page", "report", "submission"];
+const WITHOUT_RUNTIME: [&str; 9] =
+    ["analysis", "archive", "compare-command", "comparison", "document", "files", "page", "report", "submission"];
 
 /// Crates that work on the files of finished runs, or on what a run measured. They need no code that sends load.
-const WITHOUT_ENGINE: [&str; 9] = [
+const WITHOUT_ENGINE: [&str; 10] = [
     "kubectl-benchwright",
     "compare-command",
     "comparison",
+    "document",
     "page",
     "report",
     "submission",

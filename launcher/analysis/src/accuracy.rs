@@ -171,7 +171,7 @@ impl Accuracy {
 impl Analysis {
     /// Takes the accuracy of the answers into account in the verdict: speed does not count where the answers are wrong, or where that is
     /// not decided.
-    pub fn judge_accuracy(&mut self, accuracy: Accuracy) {
+    pub(crate) fn judge_accuracy(&mut self, accuracy: Accuracy) {
         add_reason(&mut self.verdict, accuracy.reason());
         let told = accuracy.doubts.iter().filter(|it| !accuracy.reasons.contains(it));
         self.judgement.remarks.extend(told.map(|it| format!("the scores may not be the model's: {it}")));

@@ -2,6 +2,7 @@
 //! the prompts and from what the server told.
 
 use crds::ResolvedRun;
+use server_metrics::series::WindowFigures;
 use workload_profiles::{
     Workload,
     workload::{PromptReuse, RequestSource},
@@ -119,8 +120,16 @@ impl Contamination {
         }
     }
 
-    /// Takes in what the servers counted from the start of the run to its end: tokens found in the prefix cache, and tokens looked up.
-    pub fn add_servers(&mut self, hits: f64, looked_up: f64) {
+    /// Adds what the servers counted from the start of the run to its end. Counts of servers that do not cover the run are left out.
+    pub(crate) fn add_servers(&mut self, run: &WindowFigures) {
+        let looked_up = run.prefix_queries.or(run.prompt_tokens);
+        if let Some((hits, looked_up)) = run.prefix_hits.zip(looked_up).filter(|_| run.whole) {
+            self.add_counts(hits, looked_up);
+        }
+    }
+
+    /// `hits`: tokens found in the prefix cache; `looked_up`: tokens that were looked up there.
+    pub(crate) fn add_counts(&mut self, hits: f64, looked_up: f64) {
         if !(hits >= 0.0 && looked_up > 0.0) {
             return;
         }

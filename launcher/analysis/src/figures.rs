@@ -18,7 +18,7 @@ use measurement::{
 };
 
 /// With more tokens per event than this, gaps between events are not inter-token latencies.
-const SEVERAL: f64 = 1.01;
+pub const SEVERAL_TOKENS: f64 = 1.01;
 
 /// Who counted the output tokens of the requests that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -345,7 +345,7 @@ impl Figures {
 
     /// Whether events held more than one token on average, with a tolerance of 1 %; `None` if unknown.
     pub fn has_several_tokens_an_event(&self) -> Option<bool> {
-        self.tokens_per_event.map(|it| it > SEVERAL)
+        self.tokens_per_event.map(|it| it > SEVERAL_TOKENS)
     }
 
     /// Requests that failed, of those that succeeded or failed; `None` where there are none.

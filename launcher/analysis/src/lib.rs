@@ -9,6 +9,7 @@ mod contamination;
 mod cost;
 pub mod distribution;
 mod distribution_function;
+mod evidence;
 pub mod figures;
 mod identity;
 mod interactivity;
@@ -21,6 +22,7 @@ mod profiling;
 mod rates;
 mod remarks;
 pub mod repeats;
+pub mod servers;
 pub mod sessions;
 pub mod stage;
 mod stalls;
@@ -32,14 +34,10 @@ mod timings;
 pub mod uncertainty;
 pub mod validity;
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use crds::{
-    resolve::ResolvedRun,
-    summary::{RunSummary, StageSummary},
-};
+use crds::summary::{RunSummary, StageSummary};
 use jiff::Timestamp;
-use workload_profiles::Workload;
 
 pub use accuracy::{Accuracy, AccuracyFigure, AccuracyLimit, NotComputed};
 pub use class::ClassAnalysis;
@@ -47,7 +45,10 @@ pub use contamination::{Contamination, Exposure, WarmUp, WarmUpPrompts};
 pub use cost::CostFigures;
 pub use distribution::Distribution;
 pub use distribution_function::{DistributionFunction, DistributionFunctions};
-pub use figures::{CachedPrompts, Figures, GoodputFigures, LatencyOrigin, StepTimes, Throughput, TokenCount};
+pub use evidence::{Evidence, Measured};
+pub use figures::{
+    CachedPrompts, Figures, GoodputFigures, LatencyOrigin, SEVERAL_TOKENS, StepTimes, Throughput, TokenCount,
+};
 pub use identity::TargetIdentity;
 pub use interactivity::Interactivity;
 pub use itl_heat::ItlHeat;
@@ -64,73 +65,13 @@ pub use time_series::{BinFigures, BinTimes, SeriesFigures};
 pub use uncertainty::Uncertainty;
 pub use validity::{Reason, Verdict};
 
+use measurement::recorder::{RequestSample, StageTally, TimeSeries};
 use rates::Plateaus;
+use servers::ServerAnalysis;
 use timings::Timings;
 
-use ::loadgen::phase_end::StopReason;
-use measurement::{
-    histogram::TimeHistogram,
-    load_result::{LoadResult, StageResult},
-    recorder::{Recorder, RequestSample, StageTally, TimeSeries},
-    rows_used::RowsUsed,
-    vitals::{Vitals, worker::WorkerVitals},
-};
-
-/// What the engine measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Measured<'a> {
-    /// What became of each request.
-    pub recorder: &'a Recorder,
-    /// The wall clock at time zero of the records.
-    pub started: Timestamp,
-    /// How the rows of a data set were used; `None` for another source.
-    pub rows: Option<RowsUsed>,
-    /// What was decided on each stage while the load ran.
-    pub stages: &'a [StageResult],
-    /// Why the load ended early, if it did.
-    pub stopped: Option<StopReason>,
-    /// CPU time of the threads that issued the load, user and system.
-    pub own_cpu: Duration,
-    /// How long the load ran, from time zero to the end of the last request.
-    pub wall: Duration,
-    /// Threads that issued it.
-    pub threads: usize,
-    /// What each of these took, stage by stage.
-    pub workers: &'a [WorkerVitals],
-    /// What the machine did to the process.
-    pub vitals: &'a Vitals,
-}
-
-impl<'a> From<&'a LoadResult> for Measured<'a> {
-    fn from(load: &'a LoadResult) -> Measured<'a> {
-        Measured {
-            recorder: &load.recorder,
-            started: load.started,
-            rows: load.rows,
-            stages: &load.stages,
-            stopped: load.stopped,
-            own_cpu: load.own_cpu,
-            wall: load.wall,
-            threads: load.workers.len(),
-            workers: &load.workers,
-            vitals: &load.vitals,
-        }
-    }
-}
-
-impl Measured<'_> {
-    /// The receive delays of a stage, or of the whole run.
-    fn receive_delay(&self, stage: Option<usize>) -> Option<Distribution<Duration>> {
-        let mut all = TimeHistogram::default();
-        let stages = self.workers.iter().flat_map(|worker| worker.stages.iter().enumerate());
-        let wanted = stages.filter(|(index, _)| stage.is_none_or(|it| it == *index));
-        wanted.filter_map(|(_, it)| it.receive_delay.as_ref()).for_each(|it| all.add(it));
-        Distribution::of_times(&all)
-    }
-}
-
 /// What a run came to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Analysis {
     /// The model that was measured.
     pub model: String,
@@ -168,6 +109,8 @@ pub struct Analysis {
     pub contamination: Contamination,
     /// What a profiler recorded; `None` where none was asked for.
     pub profiling: Option<Profiling>,
+    /// The figures of the servers' metrics; `None` where none were read.
+    pub servers: Option<ServerAnalysis>,
 }
 
 impl Analysis {
@@ -187,8 +130,38 @@ impl Analysis {
     }
 }
 
-/// Turns counts and histograms into figures, and judges them.
-pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, model: &str) -> Analysis {
+/// Turns counts and histograms into figures, and judges them. The same evidence gives the same analysis.
+pub fn analyse(evidence: &Evidence<'_>) -> Analysis {
+    let Evidence { workload, .. } = *evidence;
+    let mut analysis = figures(evidence);
+    analysis.judgement.remarks.extend(evidence.doubts.iter().cloned());
+    if let Some(why) = &evidence.lost_target {
+        analysis.verdict.explain_lost_target(why);
+    }
+    if let Some(tests) = evidence.loadgen {
+        analysis.verdict.add_loadgen(tests.verdicts());
+    }
+    if let Some(accuracy) = &evidence.accuracy {
+        analysis.judge_accuracy(accuracy.clone());
+    }
+    if let Some(profiling) = &evidence.profiling {
+        analysis.add_profiling(profiling.clone());
+    }
+    if let Some(scraped) = &evidence.scraped {
+        let servers = ServerAnalysis::of_load(Arc::clone(scraped), &evidence.measured, workload, &analysis.stages);
+        analysis.contamination.add_servers(&servers.run);
+        analysis.servers = Some(servers);
+    }
+    // The last step, because a measurement that is not valid decides no objective.
+    if let Some(slo) = &evidence.run.slo {
+        analysis.judge_objectives(slo, evidence.baseline);
+    }
+    analysis
+}
+
+/// The figures of the load, judged by what was measured alone.
+fn figures(evidence: &Evidence<'_>) -> Analysis {
+    let Evidence { ref measured, workload, run, model, .. } = *evidence;
     let tallies = &measured.recorder.stages;
     let (probes, sessions, series) =
         (&measured.recorder.probes, &measured.recorder.sessions, &measured.recorder.series);
@@ -211,7 +184,7 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let mut stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
     let mut judgement = SelfJudgement::new(measured, &all, &stages);
     let course = SeriesFigures::new(&TimeSeries::sum(series), workload.streaming);
-    let evidence = validity::Evidence {
+    let findings = validity::Findings {
         stopped: measured.stopped,
         run,
         workload,
@@ -219,8 +192,8 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
         stages: &stages,
         judgement: &judgement,
     };
-    let judged = validity::judge(&evidence);
-    judgement.remarks = remarks::remarks(&evidence, &judged);
+    let judged = validity::judge(&findings);
+    judgement.remarks = remarks::remarks(&findings, &judged);
     let validity::Judged { verdict, stages: invalid } = judged;
     for (stage, invalid) in stages.iter_mut().zip(invalid) {
         stage.invalid = invalid;
@@ -258,5 +231,6 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
         accuracy: None,
         contamination,
         profiling: None,
+        servers: None,
     }
 }

@@ -76,7 +76,7 @@ impl Profiling {
 
 impl Analysis {
     /// Notes what a profiler recorded. It comes before objectives are judged.
-    pub fn add_profiling(&mut self, profiling: Profiling) {
+    pub(crate) fn add_profiling(&mut self, profiling: Profiling) {
         self.judgement.remarks.extend(profiling.remark());
         if profiling.window.is_none() {
             let why = profiling.remarks.join("; ");

@@ -16,7 +16,7 @@ use super::{
     judgement::SelfJudgement,
     labels,
     stage::StageAnalysis,
-    validity::{Evidence, Judged, Reason, Verdict},
+    validity::{Findings, Judged, Reason, Verdict},
 };
 use measurement::{
     recorder::{Records, SetAside},
@@ -50,9 +50,9 @@ const TEMPLATE_TOKENS: u64 = 128;
 /// Less than this is how late every launcher is.
 const CLOCK_FLOOR: Duration = Duration::from_millis(1);
 
-pub(super) fn remarks(evidence: &Evidence<'_>, judged: &Judged) -> Vec<String> {
+pub(super) fn remarks(findings: &Findings<'_>, judged: &Judged) -> Vec<String> {
     let verdict = &judged.verdict;
-    let Evidence { all, stages, judgement, .. } = *evidence;
+    let Findings { all, stages, judgement, .. } = *findings;
     let unless = |reason: LauncherReason, remark: Option<String>| remark.filter(|_| !verdict.has(reason));
     [
         unless(LauncherReason::CpuSaturated, busy(judgement)),
@@ -67,19 +67,19 @@ pub(super) fn remarks(evidence: &Evidence<'_>, judged: &Judged) -> Vec<String> {
         set_aside(all),
         several_tokens(all, stages),
         in_one_piece(all),
-        lengths(all, evidence.workload, evidence.run.api.unwrap_or(evidence.workload.api)),
-        cached(evidence),
-        few_samples(evidence.workload),
+        lengths(all, findings.workload, findings.run.api.unwrap_or(findings.workload.api)),
+        cached(findings),
+        few_samples(findings.workload),
     ]
     .into_iter()
     .flatten()
     .chain(stages.iter().zip(&judged.stages).flat_map(|(stage, reasons)| invalid(stage, reasons, verdict)))
     .chain(stages.iter().zip(&judged.stages).flat_map(|(stage, reasons)| {
         let is_told = reasons.iter().any(|it| it.name == LauncherReason::SendLagTooLarge);
-        let lag = unless(LauncherReason::SendLagTooLarge, lag(stage, evidence)).filter(|_| !is_told);
+        let lag = unless(LauncherReason::SendLagTooLarge, lag(stage, findings)).filter(|_| !is_told);
         let backlog = backlog(stage).or_else(|| too_short(stage));
         let drift = drift(stage).filter(|_| backlog.is_none());
-        [rate(stage), drain(stage), backlog, drift, lag, permit_wait(stage, evidence), clock(stage), resends(stage)]
+        [rate(stage), drain(stage), backlog, drift, lag, permit_wait(stage, findings), clock(stage), resends(stage)]
             .into_iter()
             .flatten()
     }))
@@ -307,9 +307,9 @@ pub(super) fn explained_tokens(all: &Figures, workload: &Workload, run: &Resolve
 }
 
 /// Tokens from a prefix cache that the load does not explain.
-fn cached(evidence: &Evidence<'_>) -> Option<String> {
-    let share = unexplained_cached_share(evidence.all, evidence.workload, evidence.run)?;
-    let remedy = match (evidence.workload.prompts, labels::has_given_salt(evidence.run)) {
+fn cached(findings: &Findings<'_>) -> Option<String> {
+    let share = unexplained_cached_share(findings.all, findings.workload, findings.run)?;
+    let remedy = match (findings.workload.prompts, labels::has_given_salt(findings.run)) {
         (PromptReuse::Repeated, _) => {
             "an earlier run with this seed has probably sent them; set another spec.seed, or restart the server before"
         }
@@ -373,8 +373,8 @@ fn drift(stage: &StageAnalysis) -> Option<String> {
 }
 
 /// For stages with too few requests to be a reason.
-fn lag(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
-    let bound = evidence.run.validity.max_send_lag_p99;
+fn lag(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String> {
+    let bound = findings.run.validity.max_send_lag_p99;
     let found = stage.figures.send_lag.map(|it| it.p99).filter(|found| *found > bound.0)?;
     let found = Span(found).rounded();
     Some(format!(
@@ -384,8 +384,8 @@ fn lag(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
 }
 
 /// A wait that is neither the launcher's nor the server's alone.
-fn permit_wait(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
-    let bound = evidence.run.validity.max_send_lag_p99.0;
+fn permit_wait(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String> {
+    let bound = findings.run.validity.max_send_lag_p99.0;
     let found = stage.figures.permit_wait.map(|it| it.p99).filter(|found| *found > bound)?;
     let (name, permits) = (&stage.stage.name, stage.stage.load.max_concurrency()?);
     let found = Span(found).rounded();

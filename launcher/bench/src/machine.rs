@@ -4,7 +4,7 @@ use std::{fs, thread};
 
 use serde::Serialize;
 
-use report::TOOL_VERSION;
+use ::document::TOOL_VERSION;
 
 /// A machine and the build that ran on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -6,7 +6,7 @@ use super::{
     BenchError,
     parts::{ReportResult, ReportSpec},
 };
-use analysis::Measured;
+use analysis::{Evidence, Measured};
 use capacity::nanos;
 use launcher::input::{self, LocalOptions};
 use measurement::{
@@ -35,6 +35,7 @@ pub(super) fn run(spec: &ReportSpec) -> Result<ReportResult, BenchError> {
     let begun = clock::monotonic();
     let measured = Measured {
         recorder: &recorder,
+        zero: Duration::ZERO,
         started,
         rows: None,
         stages: &[],
@@ -45,7 +46,7 @@ pub(super) fn run(spec: &ReportSpec) -> Result<ReportResult, BenchError> {
         workers: &[],
         vitals: &Vitals::default(),
     };
-    let analysis = analysis::analyse(&measured, &input.workload, &input.run, "bench");
+    let analysis = analysis::analyse(&Evidence::new(measured, &input.workload, &input.run, "bench"));
     let mut folder = Folder::create(&spec.folder, "report")?;
     let inputs = Inputs {
         run: &input.run,
@@ -67,14 +68,14 @@ pub(super) fn run(spec: &ReportSpec) -> Result<ReportResult, BenchError> {
         notices: &input.notices,
         loadgen: None,
         accuracy_files: &[],
-        server_metrics: None,
         startups: &[],
         managed_server: None,
         server_replicas: None,
         server_logs: &[],
         records: recorder.records.as_ref(),
     };
-    report::write_report(&mut folder, &report, None)?;
+    let document = report.document()?;
+    report::write_report(&mut folder, &report, &document, None)?;
     folder.finish()?;
     let wall = clock::monotonic().saturating_sub(begun);
     Ok(ReportResult { wall_ns: nanos(wall) })

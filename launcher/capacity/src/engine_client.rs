@@ -9,7 +9,7 @@ use crate::{
     child_messages::{ClientRequest, ClientResult, EngineSpec},
     memory, nanos,
 };
-use analysis::{Measured, SelfJudgement};
+use analysis::{Evidence, Measured, SelfJudgement};
 use engine::{
     client::Target,
     issue::{self, Files, LoadOrder, Progress},
@@ -63,7 +63,7 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, TrialError> {
 
 /// The launcher's judgement of its own part, as in a report.
 fn judge(load: &LoadResult, spec: &EngineSpec, run: &ResolvedRun) -> SelfJudgement {
-    analysis::analyse(&Measured::from(load), &spec.workload, run, "bench").judgement
+    analysis::analyse(&Evidence::new(Measured::from(load), &spec.workload, run, "bench")).judgement
 }
 
 /// The requests that succeeded, with times of the machine's clock.

@@ -11,8 +11,8 @@ use clap::Args;
 pub use comparison::MOST_RUNS;
 use comparison::{Comparison, Figure, GateOutcome, GateRule, Run, compare, markdown, text};
 use crds::{ExitCode, wording::suggestion};
+use document::ReportDocument;
 use files::output;
-use report::json::ReportDocument;
 
 /// The exit code of a gate that an error ended, as that of `run --gate`.
 const GATE_ERROR: u8 = 3;

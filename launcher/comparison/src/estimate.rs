@@ -1,10 +1,9 @@
 //! A figure of a stage as a report has it: its value and, where there is one, its interval.
 
-use crds::benchmark_run::{Metric, Stat};
-use report::json::{
+use ::document::{
     EstimateDocument, FiguresDocument, HardwareDocument, InteractivityDocument, LatenciesDocument, StageDocument,
-    Statistics,
 };
+use crds::benchmark_run::{Metric, Stat};
 use statistics::{
     Interval,
     difference::{Estimated, Method},
@@ -55,7 +54,7 @@ impl Source<'_> {
             Metric::E2e => (&figures.latency_ms, &uncertainty.latency_ms),
             _ => return None,
         };
-        let value = of_statistics(statistics.as_ref()?, stat);
+        let value = statistics.as_ref()?.get(stat);
         if metric == Metric::Itl {
             let why = "the gaps between tokens have no interval: use TPOT".to_owned();
             return Some(Reading { value: finite(value)?, estimate: Err(why) });
@@ -73,14 +72,13 @@ impl Source<'_> {
     fn rate(&self, metric: Metric) -> Option<Reading> {
         let (figures, uncertainty) = (self.figures(), &self.stage.uncertainty);
         let rates = figures.throughput.as_ref();
-        let decided = figures.succeeded.saturating_add(figures.failed);
         let (value, estimate) = match metric {
             Metric::GoodputRequestsPerSecond => {
                 (figures.goodput.as_ref()?.good_requests_per_second?, &uncertainty.good_requests_per_second)
             }
             Metric::RequestsPerSecond => (rates?.requests_per_second, &uncertainty.requests_per_second),
             Metric::OutputTokensPerSecond => (rates?.output_tokens_per_second, &uncertainty.output_tokens_per_second),
-            Metric::ErrorRatio if decided > 0 => (figures.failed as f64 / decided as f64, &uncertainty.error_ratio),
+            Metric::ErrorRatio => (figures.failed_share()?, &uncertainty.error_ratio),
             _ => return None,
         };
         let method = |worth| match metric {
@@ -130,15 +128,6 @@ impl Source<'_> {
 
 fn finite(value: f64) -> Option<f64> {
     Some(value).filter(|it| it.is_finite())
-}
-
-fn of_statistics(statistics: &Statistics, stat: Stat) -> f64 {
-    match stat {
-        Stat::P50 => statistics.p50,
-        Stat::P90 => statistics.p90,
-        Stat::P99 => statistics.p99,
-        _ => statistics.mean,
-    }
 }
 
 fn of_latencies(latencies: &LatenciesDocument, stat: Stat) -> Option<&EstimateDocument> {

@@ -16,7 +16,7 @@ pub mod rows;
 mod stages;
 mod terminal;
 
-use report::json::ReportDocument;
+use ::document::ReportDocument;
 
 pub use answer::Answer;
 pub use document::{
@@ -69,7 +69,7 @@ pub fn compare(runs: &[Run<'_>]) -> Option<Comparison> {
     let pairs = others.iter().zip(&names[1..]).map(|(other, name)| pairs::compare(base, other, name));
     Some(Comparison {
         format: FORMAT.to_owned(),
-        tool_version: report::TOOL_VERSION.to_owned(),
+        tool_version: ::document::TOOL_VERSION.to_owned(),
         family_error: FAMILY_ERROR,
         smallest_percent: SMALLEST_PERCENT,
         runs: runs.iter().zip(&names).map(|(run, name)| RunDocument::new(name, run)).collect(),

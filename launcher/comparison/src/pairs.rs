@@ -1,6 +1,6 @@
 //! One run beside the base.
 
-use report::json::{ReportDocument, StageDocument};
+use ::document::{ReportDocument, StageDocument};
 use statistics::{
     Interval,
     difference::{ERROR_95, Estimated, Method, difference},

@@ -1,6 +1,6 @@
 //! Which stage of the one run is compared with which of the other.
 
-use report::json::{ReportDocument, StageDocument};
+use ::document::{ReportDocument, StageDocument};
 use serde_json::Value;
 use workload_profiles::workload::Load;
 

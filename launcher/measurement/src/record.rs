@@ -82,6 +82,30 @@ impl RequestOutcome {
     }
 }
 
+/// The outcomes that have one name each.
+const PLAIN: [RequestOutcome; 10] = [
+    RequestOutcome::Ok,
+    RequestOutcome::Empty,
+    RequestOutcome::BrokenStream,
+    RequestOutcome::Timeout,
+    RequestOutcome::ConnectError,
+    RequestOutcome::Cancelled,
+    RequestOutcome::Abandoned,
+    RequestOutcome::Incomplete,
+    RequestOutcome::Skipped,
+    RequestOutcome::ClientError,
+];
+
+impl RequestOutcome {
+    /// The outcome with a name that [`RequestOutcome::name`] gave.
+    pub fn from_name(name: &str) -> Option<RequestOutcome> {
+        match name.strip_prefix("http_") {
+            Some(code) => code.parse().ok().map(RequestOutcome::HttpError),
+            None => PLAIN.into_iter().find(|it| it.name() == name),
+        }
+    }
+}
+
 /// The timeout that ended a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limit {
@@ -96,6 +120,9 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// Every limit, in the order in which a request passes them.
+    pub const ALL: [Limit; 4] = [Limit::Connect, Limit::FirstToken, Limit::TokenGap, Limit::Request];
+
     /// The name of the timeout in a workload and in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -135,6 +162,22 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Every cause.
+    pub const ALL: [Cause; 12] = [
+        Cause::Refused,
+        Cause::Reset,
+        Cause::Closed,
+        Cause::KeptClosed,
+        Cause::Unreachable,
+        Cause::Address,
+        Cause::TimedOut,
+        Cause::Tls,
+        Cause::Http2,
+        Cause::Files,
+        Cause::Ports,
+        Cause::Other,
+    ];
+
     /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -420,3 +463,18 @@ fields!(RequestRecord {
     output_tokens,
     content_events,
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_outcome_is_found_by_its_name() {
+        for outcome in PLAIN.into_iter().chain([400, 503].map(RequestOutcome::HttpError)) {
+            assert_eq!(RequestOutcome::from_name(&outcome.name()), Some(outcome));
+        }
+        for name in ["", "http_", "http_x", "OK", "http_99999"] {
+            assert_eq!(RequestOutcome::from_name(name), None, "{name}");
+        }
+    }
+}

@@ -25,6 +25,9 @@ pub enum WindowPart {
 }
 
 impl WindowPart {
+    /// Every part.
+    pub const ALL: [WindowPart; 4] = [WindowPart::Counted, WindowPart::WarmUp, WindowPart::CoolDown, WindowPart::Late];
+
     /// The name in `report.json`.
     pub fn name(self) -> &'static str {
         match self {

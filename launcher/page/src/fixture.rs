@@ -1,6 +1,6 @@
 //! Documents for tests: `fixtures/report.json` is the report of a release without the fields that only panels need.
 
-use report::json::ReportDocument;
+use document::ReportDocument;
 use serde_json::{Value, json};
 
 /// A run of one stage, `r10`, with ten requests.

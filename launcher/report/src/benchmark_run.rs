@@ -15,7 +15,7 @@ use crds::{
 };
 use serde_json::json;
 
-use super::redact;
+use document::redact;
 
 /// The name of the file in a results folder.
 pub const FILE_NAME: &str = "benchmarkrun.yaml";

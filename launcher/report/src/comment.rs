@@ -8,17 +8,15 @@ use crds::{
     Outcome,
     wording::{one_line, percent},
 };
+use document::{ReportDocument, StageDocument, Statistics};
 
 use super::{
-    Report, TOOL_VERSION, accuracy, loadgen,
+    accuracy, loadgen,
     markdown::cut_at_line,
-    text::{
-        self, has_marks, number, objective_baseline, objective_figure, objective_limit, objective_observed, optional,
-        percentile, time,
-    },
+    objectives, profiling,
+    text::{self, has_marks, millis, number, optional, p50, p90, p99},
     uncertainty,
 };
-use analysis::{Analysis, Distribution, StageAnalysis};
 
 /// The name of the file in a results folder.
 pub(super) const FILE_NAME: &str = "comment.md";
@@ -35,44 +33,45 @@ const MAX_TEXT: usize = 200;
 const MAX_REMARK: usize = 600;
 
 /// The text of `comment.md`.
-pub fn render(report: &Report<'_>) -> String {
+pub fn render(document: &ReportDocument) -> String {
     let mut comment = String::new();
-    head(report, &mut comment);
-    objectives(report.analysis, &mut comment);
-    tests(report, &mut comment);
-    scores(report.analysis, &mut comment);
-    stages(report.analysis, &mut comment);
-    sureness(report.analysis, &mut comment);
-    doubts(report.analysis, &mut comment);
-    foot(report, &mut comment);
+    head(document, &mut comment);
+    goals(document, &mut comment);
+    tests(document, &mut comment);
+    scores(document, &mut comment);
+    stages(document, &mut comment);
+    sureness(document, &mut comment);
+    doubts(document, &mut comment);
+    foot(document, &mut comment);
     bounded(comment)
 }
 
-fn head(report: &Report<'_>, to: &mut String) {
-    let (analysis, run) = (report.analysis, report.run);
-    let objectives = analysis.objectives.as_ref().map(|it| format!("; {}", it.counts())).unwrap_or_default();
-    let goals = text::goals(analysis).map(|it| format!("; {}", it.text)).unwrap_or_default();
-    line(to, &format!("### {}: {}{objectives}{goals}\n", code(&run.run.title()), analysis.verdict.outcome.name()));
-    let (model, target, profile) = (code(&analysis.model), code(run.endpoint.name()), code(&text::profile(run)));
-    let (started, duration) = (analysis.started.strftime("%Y-%m-%d %H:%M:%S UTC"), time(analysis.all.duration));
+fn head(document: &ReportDocument, to: &mut String) {
+    let run = &document.resolved_run;
+    let objectives = objectives::counts(document).map(|it| format!("; {it}")).unwrap_or_default();
+    let goals = text::goals(document).map(|it| format!("; {}", it.text)).unwrap_or_default();
+    line(to, &format!("### {}: {}{objectives}{goals}\n", code(&document.run.title()), document.outcome.name()));
+    let (model, target, profile) = (code(&document.model), code(run.endpoint.name()), code(&text::profile(run)));
+    let (started, duration) =
+        (document.started.strftime("%Y-%m-%d %H:%M:%S UTC"), millis(document.figures.duration_ms));
     line(to, &format!("Model {model} at {target}, profile {profile}, from {started} for {duration}.\n"));
-    if analysis.verdict.outcome != Outcome::Passed {
-        for reason in analysis.verdict.reasons.iter().take(MAX_REASONS) {
+    if document.outcome != Outcome::Passed {
+        for reason in document.reasons.iter().take(MAX_REASONS) {
             let message =
                 if reason.message.is_empty() { String::new() } else { format!(": {}", code(&reason.message)) };
-            line(to, &format!("- **{}**{message}", reason.name));
+            line(to, &format!("- **{}**{message}", plain(&reason.reason)));
         }
-        left_out(analysis.verdict.reasons.len(), MAX_REASONS, "reasons", to);
+        left_out(document.reasons.len(), MAX_REASONS, "reasons", to);
         to.push('\n');
     }
-    if analysis.partial {
+    if document.partial {
         line(to, "The run was stopped before all its requests had ended.\n");
     }
 }
 
 /// What the launcher doubts of its own figures, or of the load.
-fn doubts(analysis: &Analysis, to: &mut String) {
-    let remarks = &analysis.judgement.remarks;
+fn doubts(document: &ReportDocument, to: &mut String) {
+    let remarks = &document.self_judgement.remarks;
     if remarks.is_empty() {
         return;
     }
@@ -84,33 +83,33 @@ fn doubts(analysis: &Analysis, to: &mut String) {
     to.push('\n');
 }
 
-fn objectives(analysis: &Analysis, to: &mut String) {
-    let Some(objectives) = &analysis.objectives else { return };
-    let rows = objectives.results.iter().map(|it| {
-        let [earlier, derived] = objective_baseline(it);
-        let baseline = it.baseline.map(|_| format!("; baseline {earlier}, so {derived}")).unwrap_or_default();
-        let limit = format!("{} {}", code(&objective_figure(it)), plain(&(objective_limit(it) + &baseline)));
-        vec![code(&it.objective.name), it.met.name().into(), plain(&objective_observed(it)), limit]
+fn goals(document: &ReportDocument, to: &mut String) {
+    let found = objectives::rows(document);
+    let rows = found.iter().map(|it| {
+        let [earlier, derived] = it.baseline();
+        let baseline = if it.has_baseline() { format!("; baseline {earlier}, so {derived}") } else { String::new() };
+        let limit = format!("{} {}", code(&it.figure()), plain(&(it.limit() + &baseline)));
+        vec![code(&it.result.name), it.result.met.name().into(), plain(&it.observed()), limit]
     });
-    table(&["objective", "met", "observed", "limit"], objectives.results.len(), rows, to);
+    table(&["objective", "met", "observed", "limit"], found.len(), rows, to);
 }
 
-fn tests(report: &Report<'_>, to: &mut String) {
-    let Some(tests) = report.loadgen else { return };
+fn tests(document: &ReportDocument, to: &mut String) {
+    let Some(tests) = &document.loadgen else { return };
     let header: Vec<&str> = std::iter::once("LoadGen test").chain(loadgen::COLUMNS).collect();
     let rows = loadgen::rows(tests)
         .map(|it| std::iter::once(code(&it.name)).chain(it.cells.iter().map(|it| plain(it))).collect::<Vec<_>>());
     table(&header, tests.tests.len(), rows, to);
 }
 
-fn scores(analysis: &Analysis, to: &mut String) {
-    let Some(found) = &analysis.accuracy else { return };
+fn scores(document: &ReportDocument, to: &mut String) {
+    let Some(found) = &document.accuracy else { return };
     line(to, &format!("{}.\n", plain(&accuracy::headline(found))));
     let rows: Vec<Vec<String>> = accuracy::rows(found).map(|row| row.iter().map(|it| plain(it)).collect()).collect();
     table(&accuracy::COLUMNS, rows.len(), rows.into_iter(), to);
 }
 
-fn stages(analysis: &Analysis, to: &mut String) {
+fn stages(document: &ReportDocument, to: &mut String) {
     let begin = to.len();
     let header = [
         "stage",
@@ -130,38 +129,37 @@ fn stages(analysis: &Analysis, to: &mut String) {
         "latency p90",
         "latency p99",
     ];
-    table(&header, analysis.stages.len(), analysis.stages.iter().map(|it| stage(it, analysis)), to);
+    table(&header, document.stages.len(), document.stages.iter().map(stage), to);
     if has_marks(&to[begin..]) {
         line(to, &format!("`*`: {}.\n", text::LARGEST_MEANS));
     }
 }
 
-fn stage(stage: &StageAnalysis, analysis: &Analysis) -> Vec<String> {
+fn stage(stage: &StageDocument) -> Vec<String> {
     let it = &stage.figures;
-    let of = |times: Option<Distribution<_>>| {
-        let shown = |permille, pick: fn(&Distribution<_>) -> _| {
-            optional(times, |it| percentile(time(pick(&it)), permille, it.count)).replace('*', "\\*")
-        };
-        [shown(500, |it| it.p50), shown(900, |it| it.p90), shown(990, |it| it.p99)]
+    let three = |of: &Option<Statistics>| {
+        let of = of.as_ref();
+        [p50(of), p90(of), p99(of)].map(|it| it.replace('*', "\\*"))
     };
+    let rates = it.throughput.as_ref();
     let mut row = vec![
-        code(&crate::profiling::stage_name(stage, analysis.profiling.as_ref())),
+        code(&profiling::stage_name(stage)),
         it.requests.to_string(),
-        (it.requests - it.succeeded.min(it.requests)).to_string(),
-        optional(it.throughput, |it| number(it.requests)),
-        optional(it.throughput, |it| number(it.output_tokens)),
-        optional(it.goodput.and_then(|it| it.share), percent),
+        it.requests.saturating_sub(it.succeeded).to_string(),
+        optional(rates, |it| number(it.requests_per_second)),
+        optional(rates, |it| number(it.output_tokens_per_second)),
+        optional(it.goodput.as_ref().and_then(|it| it.good_share), percent),
     ];
-    let [_, _, itl] = of(it.itl);
-    row.extend(of(it.ttft));
-    row.extend(of(it.tpot));
+    let [_, _, itl] = three(&it.itl_ms);
+    row.extend(three(&it.ttft_ms));
+    row.extend(three(&it.tpot_ms));
     row.push(itl);
-    row.extend(of(it.latency));
+    row.extend(three(&it.latency_ms));
     row
 }
 
-fn sureness(analysis: &Analysis, to: &mut String) {
-    let rows = uncertainty::rows(analysis);
+fn sureness(document: &ReportDocument, to: &mut String) {
+    let rows = uncertainty::rows(document);
     if rows.is_empty() {
         return;
     }
@@ -175,12 +173,13 @@ fn sureness(analysis: &Analysis, to: &mut String) {
     line(to, "</details>\n");
 }
 
-fn foot(report: &Report<'_>, to: &mut String) {
+fn foot(document: &ReportDocument, to: &mut String) {
     line(
         to,
         &format!(
-            "benchwright {TOOL_VERSION}, commit {}. In the results folder: `report.html` with curves, `report.md` with all tables, `stages.csv`, `report.json`.",
-            code(report.commit)
+            "benchwright {}, commit {}. In the results folder: `report.html` with curves, `report.md` with all tables, `stages.csv`, `report.json`.",
+            plain(&document.tool_version),
+            code(&document.tool_commit)
         ),
     );
 }

@@ -1,11 +1,14 @@
 //! `junit.xml`: the validity of a measurement and its objectives as test cases, for the pages of a pipeline.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
 
-use analysis::Analysis;
+use document::ReportDocument;
 use junit::{Case, Suite};
 
-use crate::Report;
+use crate::objectives;
 
 /// The name of the file in a results folder.
 pub(super) const FILE_NAME: &str = "junit.xml";
@@ -14,23 +17,22 @@ pub(super) const FILE_NAME: &str = "junit.xml";
 ///
 /// # Errors
 /// The writer's.
-pub fn write(report: &Report<'_>, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    junit::write(&[suite(report.run.run.title(), report.analysis)], to)
+pub fn write(document: &ReportDocument, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    junit::write(&[suite(document)], to)
 }
 
-/// The test cases of a run. `name`: the title of the run.
-pub(super) fn suite(name: String, analysis: &Analysis) -> Suite {
-    let verdict = &analysis.verdict;
-    let reasons: Vec<String> = verdict.reasons.iter().map(ToString::to_string).collect();
-    let validity = Case::validity(verdict.outcome, &reasons.join("; "));
-    let objectives = analysis.objectives.iter().flat_map(|all| {
-        all.results.iter().map(|it| Case::objective(&it.objective, it.met, all.enforcement, &it.reason))
-    });
+/// The test cases of a run.
+pub fn suite(document: &ReportDocument) -> Suite {
+    let reasons: Vec<String> = document.reasons.iter().map(ToString::to_string).collect();
+    let validity = Case::validity(document.outcome, &reasons.join("; "));
+    let objectives = objectives::rows(document);
+    let objectives =
+        objectives.iter().map(|it| Case::objective(it.objective, it.result.met, it.enforcement, &it.result.reason));
     Suite {
-        name,
-        started: analysis.started.to_string(),
-        duration: analysis.all.duration,
+        name: document.run.title(),
+        started: document.started.to_string(),
+        duration: Duration::try_from_secs_f64(document.figures.duration_ms / 1e3).unwrap_or_default(),
         cases: std::iter::once(validity).chain(objectives).collect(),
-        notes: analysis.judgement.remarks.clone(),
+        notes: document.self_judgement.remarks.clone(),
     }
 }

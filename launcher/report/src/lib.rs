@@ -8,23 +8,23 @@ mod benchmark_run;
 pub mod comment;
 pub mod earlier_attempt;
 pub mod envelope;
+mod failures;
 pub mod folder;
 pub mod index;
-pub mod json;
 pub mod junit;
 pub mod loadgen;
 pub mod managed_server;
 pub mod markdown;
+mod objectives;
 pub mod partial;
 mod policy;
 pub mod profiling;
 mod provenance;
 pub mod prune;
-mod redact;
 pub mod repeats;
 pub mod report_file;
 pub mod requests_parquet;
-pub mod server;
+mod server;
 pub mod space;
 pub mod stages_csv;
 pub mod startup;
@@ -36,7 +36,9 @@ use std::{fs, io, path::PathBuf};
 
 use benchmark_report::Revision;
 use crds::{hex, resolve::ResolvedRun};
-use json::{ManagedServerDocument, ReportDocument, ServerReplicasDocument};
+use document::{
+    ManagedServerDocument, Parts, ReportDocument, ServerReplicasDocument, ServerStart, TOOL_VERSION, redact,
+};
 use sha2::{Digest as _, Sha256};
 use tracing::warn;
 use workload_profiles::{Notice, Workload};
@@ -44,18 +46,14 @@ use workload_profiles::{Notice, Workload};
 pub use accuracy::AccuracyFile;
 pub use benchmark_run::Inputs;
 pub use folder::{ChosenBy, Folder, StorageError, Stored};
-pub use loadgen::{LoadGenConfig, LoadGenReport, LoadGenSummary};
+pub use loadgen::{LoadGenConfig, LoadGenSummary};
 pub use policy::policy;
-pub use server::{ClientTokens, OtherRequests, ServerReport, TokenRange};
-pub use startup::ServerStart;
 pub use text::profile;
 
-use analysis::{Analysis, TargetIdentity};
+use analysis::{Analysis, TargetIdentity, loadgen::judged::LoadGenTests};
 use files::file_digest::FileDigest;
 use measurement::recorder::Records;
 
-/// The release that writes the report.
-pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The name of this tool in formats of others.
 pub const TOOL: &str = "benchwright";
 
@@ -79,11 +77,9 @@ pub struct Report<'a> {
     /// Keys of the profile that were ignored or changed.
     pub notices: &'a [Notice],
     /// The LoadGen tests of the run; `None`: it has another load.
-    pub loadgen: Option<&'a LoadGenReport>,
+    pub loadgen: Option<&'a LoadGenTests>,
     /// The files of the scored answers; empty where they were not scored.
     pub accuracy_files: &'a [AccuracyFile],
-    /// What the servers said of themselves; `None`: no server was asked, or none answered.
-    pub server_metrics: Option<&'a ServerReport>,
     /// How the servers started that the run itself started; empty: it started none.
     pub startups: &'a [ServerStart],
     /// The server that was started for the run; `None`: it has another target.
@@ -97,6 +93,27 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
+    /// `report.json`.
+    ///
+    /// # Errors
+    /// The workload cannot be written as JSON.
+    pub fn document(&self) -> io::Result<ReportDocument> {
+        ReportDocument::new(&Parts {
+            commit: self.commit,
+            analysis: self.analysis,
+            server: self.server,
+            run: self.run,
+            workload: self.workload,
+            profile_sha256: &self.profile_sha256(),
+            files: self.files,
+            notices: self.notices,
+            loadgen: self.loadgen,
+            startups: self.startups,
+            managed_server: self.managed_server,
+            server_replicas: self.server_replicas,
+        })
+    }
+
     /// SHA-256 of `profile.yaml` in the results folder, in hex.
     pub fn profile_sha256(&self) -> String {
         hex(&Sha256::digest(redact::profile(self.profile_text).as_bytes()))
@@ -130,23 +147,18 @@ pub const REPORT_FILE_NAME: &str = "report.json";
 /// The name of that page in a results folder.
 pub const PAGE_FILE_NAME: &str = "report.html";
 
-/// Writes every format: the machine's own first, the largest last. A page that cannot be made is a warning: the figures count all the
-/// same.
+/// Writes every format: the machine's own first, the largest last. `document`: what [`Report::document`] made of the report. A page that
+/// cannot be made is a warning: the figures count all the same.
 ///
 /// # Errors
 /// The folder cannot be written; the files before it are whole.
-pub fn write_report(folder: &mut Folder, report: &Report<'_>, page: Option<PageOf<'_>>) -> Result<(), StorageError> {
-    let mut document = None;
-    folder.write(REPORT_FILE_NAME, |file| document.insert(ReportDocument::new(report)?).write(file))?;
-    match page.zip(document.as_ref()).map(|(page, document)| page(document)) {
-        None => {}
-        Some(Ok(text)) => folder.write(PAGE_FILE_NAME, |file| file.write_all(text.as_bytes()))?,
-        Some(Err(error)) => warn!(%error, "report.html was not made; the other files of the report are"),
-    }
-    folder.write("report.md", |file| file.write_all(markdown::render(report).as_bytes()))?;
-    folder.write(comment::FILE_NAME, |file| file.write_all(comment::render(report).as_bytes()))?;
-    folder.write(junit::FILE_NAME, |file| junit::write(report, file))?;
-    folder.write(stages_csv::FILE_NAME, |file| stages_csv::write(&ReportDocument::new(report)?, file))?;
+pub fn write_report(
+    folder: &mut Folder,
+    report: &Report<'_>,
+    document: &ReportDocument,
+    page: Option<PageOf<'_>>,
+) -> Result<(), StorageError> {
+    write_document(folder, document, page)?;
     if !report.workload.work.is_load() && !report.startups.is_empty() {
         let text = startup::result_yaml(report.startups);
         folder.write(startup::RESULT_FILE_NAME, |file| file.write_all(text?.as_bytes()))?;
@@ -169,11 +181,32 @@ pub fn write_report(folder: &mut Folder, report: &Report<'_>, page: Option<PageO
             })?;
         }
     }
-    if let Some(server) = report.server_metrics {
+    if let Some(server) = &report.analysis.servers {
         folder.write("server_metrics.parquet", |file| server::parquet::write(report, server, file))?;
     }
     if let Some(records) = report.records {
         folder.write("requests.parquet", |file| requests_parquet::write(report, records, file))?;
     }
     Ok(())
+}
+
+/// Writes the files that are made of the document alone.
+///
+/// # Errors
+/// The folder cannot be written; the files before it are whole.
+pub fn write_document(
+    folder: &mut Folder,
+    document: &ReportDocument,
+    page: Option<PageOf<'_>>,
+) -> Result<(), StorageError> {
+    folder.write(REPORT_FILE_NAME, |file| document.write(file))?;
+    match page.map(|page| page(document)) {
+        None => {}
+        Some(Ok(text)) => folder.write(PAGE_FILE_NAME, |file| file.write_all(text.as_bytes()))?,
+        Some(Err(error)) => warn!(%error, "report.html was not made; the other files of the report are"),
+    }
+    folder.write("report.md", |file| file.write_all(markdown::render(document).as_bytes()))?;
+    folder.write(comment::FILE_NAME, |file| file.write_all(comment::render(document).as_bytes()))?;
+    folder.write(junit::FILE_NAME, |file| junit::write(document, file))?;
+    folder.write(stages_csv::FILE_NAME, |file| stages_csv::write(document, file))
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crds::{benchmark_run::Lifecycle, leftovers::Leftovers, units::Span};
 
-use crate::{json::ManagedServerDocument, text::optional};
+use crate::text::optional;
+use document::ManagedServerDocument;
 
 /// The columns of [`rows`].
 pub const COLUMNS: [&str; 7] = ["replica", "URL", "process", "started", "launch to ready", "requests", "end"];

@@ -2,57 +2,62 @@
 
 use std::fmt::{Display, Write as _};
 
+use analysis::{LatencyOrigin, validity::max_error_ratio};
 use crds::{
     Outcome,
     benchmark_run::{self, Enforcement, ServerEngine},
     resolve::Endpoint,
     wording::{one_line, percent},
 };
+use document::{ReportDocument, Statistics};
+use files::file_digest::FileDigest;
+use workload_profiles::workload::PromptReuse;
 
 use super::{
-    Report, TOOL_VERSION, accuracy, loadgen, managed_server, profiling,
+    accuracy, failures, loadgen, managed_server, objectives, profiling,
     provenance::{self, TableText},
-    server::{table as server_table, tokens},
+    server::table as server_table,
     startup,
     text::{
-        self, excluded, goals, has_marks, latencies, lengths, number, objective_baseline, objective_figure,
-        objective_limit, objective_observed, optional, percentile, rates, time, trust,
+        self, excluded, goals, has_marks, latencies, lengths, millis, number, optional, p50, p99, percentile, rates,
+        trust,
     },
     uncertainty,
 };
-use analysis::{Analysis, Distribution, Labels, LatencyOrigin, validity::max_error_ratio};
-use files::file_digest::FileDigest;
-use measurement::record::RequestOutcome;
-use workload_profiles::workload::PromptReuse;
 
 /// Columns on the left.
 const TEXT: &str = "---";
 /// Columns on the right.
 const NUMBERS: &str = "---:";
 
+/// The sections of the report, in their order.
+const SECTIONS: [fn(&ReportDocument, &mut Page); 20] = [
+    head,
+    objectives_met,
+    loadgen_tests,
+    scores,
+    profile,
+    stages,
+    classes,
+    figures,
+    steps,
+    speed,
+    sureness,
+    sessions,
+    server_of_run,
+    server_replicas,
+    servers,
+    startups,
+    failures_by_kind,
+    contamination,
+    judgement,
+    repeat,
+];
+
 /// The text of `report.md`.
-pub fn render(report: &Report<'_>) -> String {
+pub fn render(document: &ReportDocument) -> String {
     let mut page = Page::default();
-    head(report, &mut page);
-    objectives(report.analysis, &mut page);
-    loadgen_tests(report, &mut page);
-    scores(report.analysis, &mut page);
-    profile(report.analysis, &mut page);
-    stages(report.analysis, &mut page);
-    classes(report.analysis, &mut page);
-    figures(report.analysis, &mut page);
-    steps(report.analysis, &mut page);
-    speed(report, &mut page);
-    sureness(report.analysis, &mut page);
-    sessions(report.analysis, &mut page);
-    server_of_run(report, &mut page);
-    server_replicas(report, &mut page);
-    servers(report, &mut page);
-    startups(report, &mut page);
-    failures(report.analysis, &mut page);
-    contamination(report.analysis, &mut page);
-    judgement(report, &mut page);
-    repeat(report, &mut page);
+    SECTIONS.iter().for_each(|section| section(document, &mut page));
     page.0
 }
 
@@ -86,87 +91,84 @@ pub fn cell(text: &str) -> String {
     shown
 }
 
-fn head(report: &Report<'_>, page: &mut Page) {
-    let (analysis, run) = (report.analysis, report.run);
-    let goals = goals(analysis);
+fn head(document: &ReportDocument, page: &mut Page) {
+    let run = &document.resolved_run;
+    let goals = goals(document);
     let met = goals.as_ref().map(|it| format!("; {}", it.text)).unwrap_or_default();
-    page.line(format_args!("# {}: {}{met}", cell(&run.run.title()), analysis.verdict.outcome.name()));
+    page.line(format_args!("# {}: {}{met}", cell(&document.run.title()), document.outcome.name()));
     page.blank();
-    for reason in &analysis.verdict.reasons {
+    for reason in &document.reasons {
         let colon = if reason.message.is_empty() { "" } else { ": " };
-        page.line(format_args!("- **{}**{colon}{}", reason.name, cell(&reason.message)));
+        page.line(format_args!("- **{}**{colon}{}", cell(&reason.reason), cell(&reason.message)));
     }
-    if goals.is_some_and(|it| it.are_few) && analysis.verdict.outcome == Outcome::Passed {
+    if goals.is_some_and(|it| it.are_few) && document.outcome == Outcome::Passed {
         page.line("- Passed means that the measurement is valid. It does not mean that the goals were met.");
     }
-    if analysis.partial {
+    if document.partial {
         page.line("- The run was stopped before all its requests had ended: the figures are of a part of the load.");
     }
     page.line("- [report.html](report.html) beside this file shows the figures as curves.");
     page.blank();
     let mut rows = vec![
-        ("model", cell(&analysis.model)),
+        ("model", cell(&document.model)),
         ("target", cell(run.endpoint.name())),
         ("harness, profile", format!("{}, {}", run.harness.name(), cell(&text::profile(run)))),
-        ("started", analysis.started.to_string()),
-        ("duration", time(analysis.all.duration)),
-        ("attempt", run.run.attempt.to_string()),
-        ("comparability", analysis.labels.pairs().join(" ")),
-        ("benchwright", format!("{TOOL_VERSION}, commit {}", cell(report.commit))),
-        ("SHA-256 of profile.yaml", report.profile_sha256()),
+        ("started", document.started.to_string()),
+        ("duration", millis(document.figures.duration_ms)),
+        ("attempt", document.run.attempt.to_string()),
+        ("comparability", cell(&document.labels.pairs().join(" "))),
+        ("benchwright", format!("{}, commit {}", cell(&document.tool_version), cell(&document.tool_commit))),
+        ("SHA-256 of profile.yaml", cell(&document.inputs.profile_sha256)),
     ];
-    let files = report
+    let files = document
+        .inputs
         .files
         .iter()
         .map(|it| ("SHA-256 of a file", format!("{} {}", it.sha256.as_deref().unwrap_or("not known:"), path(it))));
     rows.extend(files);
-    rows.extend(provenance::server(report).map(|it| ("server, as it tells", cell(&it))));
+    rows.extend(provenance::server(document).map(|it| ("server, as it tells", cell(&it))));
     rows.extend(run.hardware.as_ref().map(|it| ("hardware", cell(&provenance::hardware(it)))));
     page.table(&["", ""], TEXT, rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]));
 }
 
-fn objectives(analysis: &Analysis, page: &mut Page) {
-    let Some(objectives) = &analysis.objectives else { return };
+fn objectives_met(document: &ReportDocument, page: &mut Page) {
+    let Some(counts) = objectives::counts(document) else { return };
+    let found = objectives::rows(document);
     page.heading("Objectives");
-    let reported = match objectives.enforcement {
-        Enforcement::Fail => "",
-        Enforcement::Report => " They are reported only: the outcome does not depend on them.",
+    let reported = match found.first().map(|it| it.enforcement) {
+        Some(Enforcement::Report) => " They are reported only: the outcome does not depend on them.",
+        Some(Enforcement::Fail) | None => "",
     };
-    page.line(format_args!("{}.{reported}\n", objectives.counts()));
-    let baseline = text::baseline(objectives);
+    page.line(format_args!("{counts}.{reported}\n"));
+    let baseline = objectives::baseline(document);
     if let Some(baseline) = &baseline {
         page.line(format_args!("Baseline: {}. The stricter one of both limits decides.\n", cell(baseline)));
     }
     let mut header = vec!["objective", "met", "figure", "observed", "limit"];
     header.extend(baseline.iter().flat_map(|_| ["baseline", "its limit"]));
     header.push("why");
-    let rows = objectives.results.iter().map(|it| {
-        let mut row = vec![
-            cell(&it.objective.name),
-            it.met.name().into(),
-            cell(&objective_figure(it)),
-            objective_observed(it),
-            objective_limit(it),
-        ];
-        row.extend(baseline.iter().flat_map(|_| objective_baseline(it)));
-        row.push(cell(&it.reason));
+    let rows = found.iter().map(|it| {
+        let mut row =
+            vec![cell(&it.result.name), it.result.met.name().into(), cell(&it.figure()), it.observed(), it.limit()];
+        row.extend(baseline.iter().flat_map(|_| it.baseline()));
+        row.push(cell(&it.result.reason));
         row
     });
     page.table(&header, TEXT, rows);
 }
 
-fn loadgen_tests(report: &Report<'_>, page: &mut Page) {
-    let (Some(loadgen), Some(tests)) = (&report.workload.loadgen, report.loadgen) else { return };
+fn loadgen_tests(document: &ReportDocument, page: &mut Page) {
+    let Some(tests) = &document.loadgen else { return };
     page.heading("LoadGen tests");
     page.line(format_args!(
         "Benchmark {}, round {}. LoadGen-compatible: for trial runs, tuning and pre-checks; official results need MLCommons' own build.",
-        cell(&loadgen.benchmark),
-        cell(&loadgen.round)
+        cell(&tests.benchmark),
+        cell(&tests.round)
     ));
     page.blank();
     let header: Vec<&str> = std::iter::once("logs in").chain(loadgen::COLUMNS).collect();
     let rows = loadgen::rows(tests);
-    page.table(&header, NUMBERS, rows.map(|it| std::iter::once(it.name.to_owned()).chain(it.cells).collect()));
+    page.table(&header, NUMBERS, rows.map(|it| std::iter::once(it.name).chain(it.cells).map(|it| cell(&it)).collect()));
     let notes = loadgen::notes(tests);
     if !notes.is_empty() {
         page.blank();
@@ -177,14 +179,14 @@ fn loadgen_tests(report: &Report<'_>, page: &mut Page) {
         let rows = tests.trials.iter().map(|it| {
             let length = if it.full { "full" } else { "short" };
             let met = if it.met { "met" } else { "not met" };
-            vec![number(it.rate), length.into(), met.into()]
+            vec![number(it.queries_per_second), length.into(), met.into()]
         });
         page.table(&["queries/s", "length", "limits"], TEXT, rows);
     }
 }
 
-fn scores(analysis: &Analysis, page: &mut Page) {
-    let Some(found) = &analysis.accuracy else { return };
+fn scores(document: &ReportDocument, page: &mut Page) {
+    let Some(found) = &document.accuracy else { return };
     page.heading("Accuracy");
     page.line(format_args!("{}.\n", cell(&accuracy::headline(found))));
     let rows = accuracy::rows(found).map(|row| row.iter().map(|it| cell(it)).collect());
@@ -196,8 +198,8 @@ fn scores(analysis: &Analysis, page: &mut Page) {
     }
 }
 
-fn figures(analysis: &Analysis, page: &mut Page) {
-    if analysis.stages.len() > 1 {
+fn figures(document: &ReportDocument, page: &mut Page) {
+    if document.stages.len() > 1 {
         page.heading("All stages together");
         page.line(
             "Pauses included: the figures of different loads taken together are those of none. Compare the stages.\n",
@@ -206,11 +208,11 @@ fn figures(analysis: &Analysis, page: &mut Page) {
         page.heading("Figures");
     }
     let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "max", "count"];
-    let times = latencies(analysis).into_iter().map(|row| distribution(row.name, &row.figures.map(time)));
-    let tokens = lengths(analysis).into_iter().map(|row| distribution(row.name, &row.figures.map(number)));
+    let times = latencies(document).into_iter().map(|row| distribution(cell(&row.name), row.figures, millis));
+    let tokens = lengths(document).into_iter().map(|row| distribution(row.name, row.figures, number));
     page.figures(&header, times.chain(tokens));
     page.blank();
-    let all = &analysis.all;
+    let all = &document.figures;
     let counts = [
         ("requests due", all.requests.to_string()),
         ("succeeded", all.succeeded.to_string()),
@@ -219,46 +221,46 @@ fn figures(analysis: &Analysis, page: &mut Page) {
         ("retried", all.retried.to_string()),
     ];
     let further = [("abandoned", all.abandoned), ("incomplete", all.incomplete)].into_iter().filter(|it| it.1 > 0);
-    let further = further.chain(excluded(analysis)).map(|(name, count)| (name, count.to_string()));
+    let further = further.chain(excluded(document)).map(|(name, count)| (name, count.to_string()));
     let rows =
-        counts.into_iter().chain(further).chain(rates(analysis)).map(|(name, value)| vec![name.to_owned(), value]);
+        counts.into_iter().chain(further).chain(rates(document)).map(|(name, value)| vec![name.to_owned(), value]);
     page.table(&["", ""], NUMBERS, rows);
 }
 
-fn steps(analysis: &Analysis, page: &mut Page) {
-    let Some(steps) = &analysis.all.steps else { return };
+fn steps(document: &ReportDocument, page: &mut Page) {
+    let Some(steps) = &document.figures.steps else { return };
     page.heading("Where the time went");
     page.line(
         "Of requests that succeeded. Queue, send, first byte, first token and tokens follow each other: their means come to that of the latency from scheduled. Build and parse are the launcher's own work beside them: a request is made before it is due, unless it is late, and bytes are interpreted while the next ones are on their way.\n",
     );
-    let latency = steps.mean_latency().as_secs_f64();
+    let latency: f64 = steps.named().filter(|it| it.2).map(|(_, times, _)| times.mean).sum();
     let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "max", "count", "share of the latency"];
     let rows = steps.named().map(|(name, times, is_part)| {
-        let mut row = distribution(name.into(), &times.map(time));
-        let share = Some(times.mean.as_secs_f64() / latency).filter(|it| is_part && it.is_finite());
+        let mut row = distribution(name.into(), times, millis);
+        let share = Some(times.mean / latency).filter(|it| is_part && it.is_finite());
         row.push(optional(share, percent));
         row
     });
     page.figures(&header, rows);
 }
 
-fn distribution(name: String, it: &Distribution<String>) -> Vec<String> {
-    let marked = |text: &String, permille| percentile(text.clone(), permille, it.count);
+fn distribution(name: String, it: &Statistics, show: fn(f64) -> String) -> Vec<String> {
+    let marked = |value, permille| percentile(show(value), permille, it.count);
     vec![
         name,
-        it.mean.clone(),
-        marked(&it.p50, 500),
-        marked(&it.p90, 900),
-        marked(&it.p95, 950),
-        marked(&it.p99, 990),
-        marked(&it.p99p9, 999),
-        it.max.clone(),
+        show(it.mean),
+        marked(it.p50, 500),
+        marked(it.p90, 900),
+        marked(it.p95, 950),
+        marked(it.p99, 990),
+        marked(it.p99p9, 999),
+        show(it.max),
         it.count.to_string(),
     ]
 }
 
-fn profile(analysis: &Analysis, page: &mut Page) {
-    let Some(found) = &analysis.profiling else { return };
+fn profile(document: &ReportDocument, page: &mut Page) {
+    let Some(found) = &document.profiling else { return };
     page.heading("Profiling");
     let rows = profiling::rows(found);
     page.table(&["", ""], TEXT, rows.into_iter().map(|[name, value]| vec![name, cell(&value)]));
@@ -266,47 +268,48 @@ fn profile(analysis: &Analysis, page: &mut Page) {
     profiling::notes(found).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
 }
 
-fn stages(analysis: &Analysis, page: &mut Page) {
-    if analysis.stages.len() < 2 {
+fn stages(document: &ReportDocument, page: &mut Page) {
+    if document.stages.len() < 2 {
         return;
     }
     page.heading("Stages");
     // Goals are of all stages or of none.
-    let goals = analysis.stages.iter().any(|it| it.figures.goodput.is_some());
+    let goals = document.stages.iter().any(|it| it.figures.goodput.is_some());
     let mut header =
         vec!["stage", "clock", "requests", "failed", "cancelled", "asked/s", "sent/s", "requests/s", "output tokens/s"];
     header.extend(goals.then_some(["goodput/s", "good share"]).into_iter().flatten());
     header.extend(["TTFT p50", "TTFT p99", "ITL p50", "ITL p99", "latency p99", "send lag p99"]);
     // The column is left out where no usage has a count of cached tokens.
-    let cached = analysis.all.cached.is_some();
+    let cached = document.figures.cached_share.is_some();
     header.extend(cached.then_some("prompt tokens cached"));
-    let p50 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p50), 500, it.count));
-    let p99 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p99), 990, it.count));
-    let rows = analysis.stages.iter().map(|stage| {
+    let rows = document.stages.iter().map(|stage| {
         let it = &stage.figures;
+        let (rates, goodput) = (it.throughput.as_ref(), it.goodput.as_ref());
+        let (ttft, itl) = (it.ttft_ms.as_ref(), it.itl_ms.as_ref());
         let mut row = vec![
-            cell(&profiling::stage_name(stage, analysis.profiling.as_ref())),
-            stage.latency_origin.name().into(),
+            cell(&profiling::stage_name(stage)),
+            cell(&stage.clock),
             it.requests.to_string(),
             it.failed.to_string(),
             it.cancelled.to_string(),
-            optional(stage.asked_rate, number),
-            optional(stage.achieved_rate, number),
-            optional(it.throughput, |it| number(it.requests)),
-            optional(it.throughput, |it| number(it.output_tokens)),
+            optional(stage.asked_requests_per_second, number),
+            optional(stage.achieved_requests_per_second, number),
+            optional(rates, |it| number(it.requests_per_second)),
+            optional(rates, |it| number(it.output_tokens_per_second)),
         ];
         if goals {
-            row.push(optional(it.goodput.and_then(|it| it.per_second), number));
-            row.push(optional(it.goodput.and_then(|it| it.share), percent));
+            row.push(optional(goodput.and_then(|it| it.good_requests_per_second), number));
+            row.push(optional(goodput.and_then(|it| it.good_share), percent));
         }
-        row.extend([p50(it.ttft), p99(it.ttft), p50(it.itl), p99(it.itl), p99(it.latency), p99(it.send_lag)]);
-        row.extend(cached.then(|| optional(it.cached, |it| percent(it.share))));
+        row.extend([p50(ttft), p99(ttft), p50(itl), p99(itl), p99(it.latency_ms.as_ref())]);
+        row.push(p99(it.send_lag_ms.as_ref()));
+        row.extend(cached.then(|| optional(it.cached_share, percent)));
         row
     });
     page.figures(&header, rows);
 }
 
-fn speed(report: &Report<'_>, page: &mut Page) {
+fn speed(document: &ReportDocument, page: &mut Page) {
     let mut table = |heading: &str, words: &str, (header, rows): TableText| {
         page.heading(heading);
         page.line(words);
@@ -314,30 +317,30 @@ fn speed(report: &Report<'_>, page: &mut Page) {
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
         page.figures(&header, rows.into_iter().map(|row| row.iter().map(|it| cell(it)).collect()));
     };
-    if let Some(found) = provenance::interactivity(report) {
+    if let Some(found) = provenance::interactivity(document) {
         let words = "Output tokens per second and user, in three ways that are not to be compared with each other.\n";
         table("Interactivity", words, found);
     }
-    if let Some(found) = provenance::cost(report) {
+    if let Some(found) = provenance::cost(document) {
         table("Accelerators and cost", "From the hardware and the price that the run names.\n", found);
     }
 }
 
-fn contamination(analysis: &Analysis, page: &mut Page) {
+fn contamination(document: &ReportDocument, page: &mut Page) {
     page.heading("Prompts and the server's cache");
-    provenance::contamination(&analysis.contamination).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
+    provenance::contamination(&document.contamination).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
 }
 
-fn sureness(analysis: &Analysis, page: &mut Page) {
+fn sureness(document: &ReportDocument, page: &mut Page) {
     page.heading("How sure the figures are");
-    let rows = uncertainty::rows(analysis);
+    let rows = uncertainty::rows(document);
     if !rows.is_empty() {
         page.line("Intervals come from the variation within this run: 95 of 100 such intervals are to hold the true value. Near saturation fewer do: docs/statistics.md counts them. Another run may differ by more. Requests depend on each other, and so count as fewer effective values. A mean, a rate and p50 with fewer than 30 effective values have a wide interval. Where p90 or p99 has too few, there is no interval, and the cell says how many there are of how many needed: p90 needs 30 of the mean, and 36 of its own; p99 needs 200 of the mean, and 368 of its own. The last column is empty where the stage was not steady; the reason stands below.\n");
         page.table(&uncertainty::COLUMNS, NUMBERS, rows.iter().map(|row| row.iter().map(|it| cell(it)).collect()));
         page.blank();
     }
-    uncertainty::sentences(analysis).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
-    if analysis.series.is_some() {
+    uncertainty::sentences(document).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
+    if document.time_series.is_some() {
         page.line(
             "- the course over time: timeSeries of report.json; report.html, where this folder has one, draws it",
         );
@@ -345,8 +348,8 @@ fn sureness(analysis: &Analysis, page: &mut Page) {
 }
 
 /// The server that was started for the run, and what became of it.
-fn server_of_run(report: &Report<'_>, page: &mut Page) {
-    let Some(server) = report.managed_server else { return };
+fn server_of_run(document: &ReportDocument, page: &mut Page) {
+    let Some(server) = &document.managed_server else { return };
     page.heading("Managed server");
     page.line(format_args!("{}\n", managed_server::headline(server)));
     let rows = managed_server::rows(server).zip(&server.replicas).map(|(row, it)| {
@@ -373,8 +376,8 @@ fn server_of_run(report: &Report<'_>, page: &mut Page) {
 }
 
 /// How requests were spread over the replicas of a server that the operator started.
-fn server_replicas(report: &Report<'_>, page: &mut Page) {
-    let Some(server) = report.server_replicas else { return };
+fn server_replicas(document: &ReportDocument, page: &mut Page) {
+    let Some(server) = &document.server_replicas else { return };
     page.heading("Replicas");
     if let Some(why) = &server.fallback {
         page.line(format_args!("{}", cell(why)));
@@ -393,42 +396,46 @@ fn server_replicas(report: &Report<'_>, page: &mut Page) {
 }
 
 /// What the servers said of themselves.
-fn servers(report: &Report<'_>, page: &mut Page) {
-    let Some(server) = report.server_metrics else { return };
+fn servers(document: &ReportDocument, page: &mut Page) {
+    let Some(server) = &document.server_metrics else { return };
     page.heading("Server");
     server_table::identities(server).iter().for_each(|it| page.line(format_args!("- {it}")));
     page.line(
         "\nOf gauges the mean, and the most in brackets. Counters count from the scrape before to the scrape after, so that stages overlap by up to a scrape on each side: the last digits of a stage are not its own.\n",
     );
-    page.table(&server_table::COLUMNS, NUMBERS, server_table::rows(server, report.analysis));
-    let gpus = server_table::gpu_rows(server, report.analysis);
+    page.table(&server_table::COLUMNS, NUMBERS, server_table::rows(server));
+    let gpus = server_table::gpu_rows(server);
     if !gpus.is_empty() {
         page.blank();
         page.table(&server_table::GPU_COLUMNS, NUMBERS, gpus);
     }
-    if server_table::has_gaps(server, report.analysis) {
+    if server_table::has_gaps(server) {
         page.line(format_args!("\n\\* {}.", server_table::GAP_MEANS));
     }
-    page.line(format_args!("\n- {}", tokens::line(server, report.analysis)));
+    page.blank();
+    if !server.token_comparison.is_empty() {
+        let words = cell(&server.token_comparison);
+        page.line(format_args!("- tokens by the servers and by the usage of the answers: {words}"));
+    }
     if !server.remarks.is_empty() {
         server.remarks.iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
     }
 }
 
 /// How the servers started that the run itself started.
-fn startups(report: &Report<'_>, page: &mut Page) {
-    if report.startups.is_empty() {
+fn startups(document: &ReportDocument, page: &mut Page) {
+    if document.startups.is_empty() {
         return;
     }
     page.heading("How the servers started");
     page.line(
         "From the logs of the servers; docs/startup.md of Benchwright explains the steps. Steps of different processes may be under way at the same time.\n",
     );
-    page.line(startup::markdown(&startup::columns(report.startups)).trim_end());
+    page.line(startup::markdown(&startup::columns(&document.startups)).trim_end());
 }
 
-fn sessions(analysis: &Analysis, page: &mut Page) {
-    let Some(all) = &analysis.sessions else { return };
+fn sessions(document: &ReportDocument, page: &mut Page) {
+    let Some(all) = &document.sessions else { return };
     page.heading("Sessions");
     page.line(
         "Durations, turns and tokens are those of complete sessions. A turn is due when the turn before it has ended and its think time is over: neither is in a latency. The turns of a load of users have times of their own: where the turn before ends later, that wait is in the latency.\n",
@@ -439,16 +446,16 @@ fn sessions(analysis: &Analysis, page: &mut Page) {
         ("failed", all.failed.to_string()),
         ("cut short", all.cut_short.to_string()),
         ("partial", all.partial.to_string()),
-        ("complete sessions/s", optional(all.per_second, number)),
+        ("complete sessions/s", optional(all.complete_per_second, number)),
         ("turns without the oldest turns", all.shortened_turns.to_string()),
     ];
     page.table(&["", ""], NUMBERS, counts.into_iter().map(|(name, value)| vec![name.to_owned(), value]));
     page.blank();
     let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "max", "count"];
-    let times = [("duration", all.duration), ("wait for the turn before", all.hold)];
-    let times = times.into_iter().filter_map(|(name, it)| Some(distribution(name.into(), &it?.map(time))));
-    let lengths = [("turns", all.turns), ("prompt tokens", all.input_tokens), ("output tokens", all.output_tokens)];
-    let lengths = lengths.into_iter().filter_map(|(name, it)| Some(distribution(name.into(), &it?.map(number))));
+    let times = [("duration", &all.duration_ms), ("wait for the turn before", &all.hold_ms)];
+    let times = times.into_iter().filter_map(|(name, it)| Some(distribution(name.into(), it.as_ref()?, millis)));
+    let lengths = [("turns", &all.turns), ("prompt tokens", &all.input_tokens), ("output tokens", &all.output_tokens)];
+    let lengths = lengths.into_iter().filter_map(|(name, it)| Some(distribution(name.into(), it.as_ref()?, number)));
     page.figures(&header, times.chain(lengths));
     page.blank();
     let header = [
@@ -462,17 +469,16 @@ fn sessions(analysis: &Analysis, page: &mut Page) {
         "prompt tokens",
         "cached",
     ];
-    let p50 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p50), 500, it.count));
-    let p99 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p99), 990, it.count));
     let rows = all.by_turn.iter().map(|it| {
+        let (ttft, latency) = (it.ttft_scheduled_ms.as_ref(), it.latency_scheduled_ms.as_ref());
         vec![
             if it.and_later { format!("{} and later", it.turn) } else { it.turn.to_string() },
             it.requests.to_string(),
             it.succeeded.to_string(),
-            p50(it.ttft),
-            p99(it.ttft),
-            p50(it.latency),
-            p99(it.latency),
+            p50(ttft),
+            p99(ttft),
+            p50(latency),
+            p99(latency),
             optional(it.mean_input_tokens, number),
             optional(it.cached_share, percent),
         ]
@@ -480,8 +486,8 @@ fn sessions(analysis: &Analysis, page: &mut Page) {
     page.figures(&header, rows);
 }
 
-fn classes(analysis: &Analysis, page: &mut Page) {
-    if analysis.classes.is_empty() {
+fn classes(document: &ReportDocument, page: &mut Page) {
+    if document.classes.is_empty() {
         return;
     }
     page.heading("Traffic classes");
@@ -498,65 +504,53 @@ fn classes(analysis: &Analysis, page: &mut Page) {
         "TPOT p50",
         "latency p99",
     ];
-    let p50 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p50), 500, it.count));
-    let p99 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p99), 990, it.count));
-    let rows = analysis.classes.iter().map(|class| {
+    let rows = document.classes.iter().map(|class| {
         let it = &class.figures;
+        let rates = it.throughput.as_ref();
         vec![
             cell(&class.name),
-            class.latency_origin.name().into(),
+            cell(&class.clock),
             it.requests.to_string(),
             it.failed.to_string(),
-            optional(it.throughput, |it| number(it.requests)),
-            optional(it.throughput, |it| number(it.output_tokens)),
-            p50(it.ttft),
-            p99(it.ttft),
-            p50(it.itl),
-            p50(it.tpot),
-            p99(it.latency),
+            optional(rates, |it| number(it.requests_per_second)),
+            optional(rates, |it| number(it.output_tokens_per_second)),
+            p50(it.ttft_ms.as_ref()),
+            p99(it.ttft_ms.as_ref()),
+            p50(it.itl_ms.as_ref()),
+            p50(it.tpot_ms.as_ref()),
+            p99(it.latency_ms.as_ref()),
         ]
     });
     page.figures(&header, rows);
 }
 
-fn failures(analysis: &Analysis, page: &mut Page) {
-    let all = &analysis.all;
+fn failures_by_kind(document: &ReportDocument, page: &mut Page) {
+    let all = &document.figures;
     if all.requests == all.succeeded {
         return;
     }
     page.heading("Requests that did not succeed");
-    let mut rows = Vec::new();
-    for (outcome, count) in all.outcomes.iter().filter(|(it, _)| !it.is_success()) {
-        let sample = all.error_samples.get(outcome).map_or_else(String::new, |it| cell(it));
-        rows.push(vec![outcome.name(), count.to_string(), sample]);
-        if *outcome == RequestOutcome::Timeout {
-            let limits = all.timeouts.iter();
-            rows.extend(
-                limits
-                    .map(|(limit, count)| vec![format!("timeout: {}", limit.name()), count.to_string(), String::new()]),
-            );
-        }
-        let causes = all.causes.iter().filter(|(cause, _)| cause.outcome() == *outcome);
-        rows.extend(causes.map(|(cause, it)| {
-            vec![format!("{}: {}", outcome.name(), cause.name()), it.count.to_string(), cell(it.sample())]
-        }));
-    }
+    let rows = failures::rows(all).into_iter().map(|it| {
+        let kind = it.part.map_or_else(|| it.kind.clone(), |part| format!("{}: {part}", it.kind));
+        vec![kind, it.count.to_string(), cell(it.sample)]
+    });
     page.table(&["kind", "count", "first message"], TEXT, rows);
 }
 
-fn judgement(report: &Report<'_>, page: &mut Page) {
+fn judgement(document: &ReportDocument, page: &mut Page) {
     page.heading("How far to trust these figures");
-    let (judgement, bounds) = (&report.analysis.judgement, &report.run.validity);
+    let (judgement, run) = (&document.self_judgement, &document.resolved_run);
+    let bounds = &run.validity;
     let counts = [
         (
             "failed share",
-            optional(report.analysis.all.failed_share(), percent),
-            max_error_ratio(report.run)
+            optional(document.figures.failed_share(), percent),
+            max_error_ratio(run)
                 .map_or_else(|| "an objective bounds it".to_owned(), |it| format!("at most {}", percent(it))),
         ),
         (
             "requests that succeeded",
-            report.analysis.all.succeeded.to_string(),
+            document.figures.succeeded.to_string(),
             format!("at least {}", bounds.min_successful_requests),
         ),
     ];
@@ -570,28 +564,28 @@ fn judgement(report: &Report<'_>, page: &mut Page) {
         counts.into_iter().chain(own).map(|(name, found, bound)| vec![name.into(), found, bound]),
     );
     page.blank();
-    if report.analysis.labels.clock.contains(LatencyOrigin::Scheduled.name()) {
+    if document.labels.clock.contains(LatencyOrigin::Scheduled.name()) {
         page.line("TTFT and latency count from the schedule for open-loop load: a server that stalls cannot hide by holding the next requests back. Counted from sending they stand beside it; the difference is what requests waited before they left.");
         page.blank();
     }
     for remark in &judgement.remarks {
         page.line(format_args!("- {}", cell(remark)));
     }
-    for notice in report.notices {
+    for notice in &document.notices {
         page.line(format_args!("- profile, {}: {}", cell(&notice.path), cell(&notice.message)));
     }
-    if !judgement.remarks.is_empty() || !report.notices.is_empty() {
+    if !judgement.remarks.is_empty() || !document.notices.is_empty() {
         page.blank();
     }
     page.line("Each formula stands in docs/metrics.md of Benchwright.");
-    if report.analysis.stages.iter().any(|it| Labels::of_stage(it) != report.analysis.labels) {
+    if document.stages.iter().any(|it| it.labels != document.labels) {
         page.line("The stages differ in how they were measured: compare stages, not the run as a whole.");
     }
 }
 
-fn repeat(report: &Report<'_>, page: &mut Page) {
+fn repeat(document: &ReportDocument, page: &mut Page) {
     page.heading("To run it again");
-    let run = report.run;
+    let run = &document.resolved_run;
     let in_a_cluster = match &run.endpoint {
         // The simulated server is in our own image.
         Endpoint::Server(it) if it.engine != ServerEngine::Simulator => " once spec.target.server has an image",
@@ -601,11 +595,11 @@ fn repeat(report: &Report<'_>, page: &mut Page) {
         "benchmarkrun.yaml of this folder runs it again, by `benchwright run -f` and by `kubectl apply -f`{in_a_cluster}, with the same workload and schedule."
     ));
     let salt = cell(&run.prompt_salt);
-    match report.analysis.labels.prompts {
+    match document.labels.prompts.as_str() {
         "fresh" | "shared" => page.line(format_args!(
             "It sends the prompts of this run, by profile.promptSalt {salt}. For new prompts remove promptSalt."
         )),
-        "replayed" | "repeated" if report.workload.prompts != PromptReuse::Fresh => page.line(format_args!(
+        "replayed" | "repeated" if !draws_fresh_prompts(document) => page.line(format_args!(
             "It sent the prompts that every run with seed {} sends, as the original tool does: a server may have them in its cache. For new prompts set another spec.seed.", run.seed.0
         )),
         "replayed" => page.line(format_args!(
@@ -614,6 +608,11 @@ fn repeat(report: &Report<'_>, page: &mut Page) {
         _ => {}
     }
     page.line("report.json holds every figure of this page and more: distributions, the course over time, the metrics of the servers, a sample of requests, and the run and its load as they were read. requests.parquet, where it was asked for, has a row for every request, and server_metrics.parquet, where servers were read, one for every sample.");
+}
+
+/// Whether the profile wants other prompts in every run.
+fn draws_fresh_prompts(document: &ReportDocument) -> bool {
+    document.workload.get("prompts").is_none_or(|it| *it == serde_json::json!(PromptReuse::Fresh))
 }
 
 /// Markdown, line by line.

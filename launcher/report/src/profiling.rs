@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use analysis::{Profiling, StageAnalysis};
+use analysis::Profiling;
+use document::StageDocument;
 
 use crate::text::time;
 
 /// The name of a stage, with a mark if a profiler touches its figures, or if they do not count.
-pub fn stage_name(stage: &StageAnalysis, profiling: Option<&Profiling>) -> String {
-    let name = &stage.stage.name;
-    match (profiling.is_some_and(|it| it.touches(name)), stage.invalid.is_empty()) {
+pub fn stage_name(stage: &StageDocument) -> String {
+    let name = &stage.name;
+    match (stage.profiled, stage.invalid.is_empty()) {
         (true, _) => format!("{name} (profiled)"),
         (false, false) => format!("{name} (not valid)"),
         (false, true) => name.clone(),

@@ -6,12 +6,12 @@ use std::{
 };
 
 use crds::{benchmark_run::MAX_REPEATS, resolve::repeat_name, summary::Outcome};
+use document::{ReadError, ReportDocument};
 use files::user_file;
 
 use crate::{
     REPORT_FILE_NAME as REPORT,
     baseline::MAX_BASELINE_BYTES,
-    json::{ReadError, ReportDocument},
     partial::{MARKER, SUFFIX},
 };
 

@@ -1,20 +1,17 @@
 //! The summary table that a run prints.
 
-use std::time::Duration;
-
+use analysis::Accuracy;
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
 use crds::{
     Outcome,
-    resolve::Hardware,
     wording::{one_line, percent},
 };
+use document::{LoadGenDocument, ReportDocument, Statistics};
 
 use super::{
-    LoadGenReport, accuracy, loadgen, profiling,
-    text::{self, excluded, latencies, lengths, number, percentile, rates, time},
+    accuracy, failures, loadgen, objectives, profiling,
+    text::{self, excluded, latencies, lengths, millis, number, p50, p99, percentile, rates},
 };
-use analysis::{Accuracy, Analysis, Distribution, Objectives, StageAnalysis};
-use measurement::record::RequestOutcome;
 
 /// A line below the header, and no other.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
@@ -23,30 +20,25 @@ const WIDTH: usize = 80;
 const POOLED: &str = "All stages together, pauses included. Compare stages, not these figures.";
 
 /// The figures of a run as text, with a line break at its end. Of several stages each comes first, and the run last: figures
-/// of different loads taken together are those of none. `servers`: remarks on their metrics. `hardware`: for rates per accelerator
-/// and cost.
-pub fn table(
-    analysis: &Analysis,
-    loadgen: Option<&LoadGenReport>,
-    servers: &[String],
-    hardware: Option<&Hardware>,
-) -> String {
-    let tests = loadgen.map(loadgen_tests);
-    let objectives = analysis.objectives.as_ref().map(objectives);
-    let scores = analysis.accuracy.as_ref().map(scores);
+/// of different loads taken together are those of none.
+pub fn table(document: &ReportDocument) -> String {
+    let tests = document.loadgen.as_ref().map(loadgen_tests);
+    let objectives = objectives::counts(document).map(|_| objectives(document));
+    let scores = document.accuracy.as_ref().map(scores);
     let mut parts: Vec<String> =
-        std::iter::once(verdict(analysis)).chain(objectives).chain(tests).chain(scores).collect();
+        std::iter::once(verdict(document)).chain(objectives).chain(tests).chain(scores).collect();
     let first_table = parts.len();
-    if analysis.stages.len() > 1 {
-        parts.extend([stages(analysis), format!("{POOLED}\n\n{}", figures(analysis))]);
+    if document.stages.len() > 1 {
+        parts.extend([stages(document), format!("{POOLED}\n\n{}", figures(document))]);
     } else {
-        parts.push(figures(analysis));
+        parts.push(figures(document));
     }
     if parts[first_table..].iter().any(|it| text::has_marks(it)) {
         parts.push(format!("* {}", text::LARGEST_MEANS));
     }
-    parts.extend([totals(analysis, hardware), trust(analysis)]);
-    let remarks = analysis.judgement.remarks.iter().chain(servers);
+    parts.extend([totals(document), trust(document)]);
+    let servers = document.server_metrics.iter().flat_map(|it| &it.remarks);
+    let remarks = document.self_judgement.remarks.iter().chain(servers);
     let notes: Vec<String> = remarks.map(|it| format!("note: {}", one_line(it))).collect();
     if !notes.is_empty() {
         parts.push(notes.join("\n"));
@@ -54,40 +46,41 @@ pub fn table(
     parts.join("\n\n") + "\n"
 }
 
-fn verdict(analysis: &Analysis) -> String {
-    let partial = if analysis.partial { ", partial" } else { "" };
-    let outcome = analysis.verdict.outcome;
-    let goals = text::goals(analysis).map_or_else(String::new, |it| {
+fn verdict(document: &ReportDocument) -> String {
+    let partial = if document.partial { ", partial" } else { "" };
+    let outcome = document.outcome;
+    let goals = text::goals(document).map_or_else(String::new, |it| {
         let only = if it.are_few && outcome == Outcome::Passed { ", a valid measurement" } else { "" };
         format!("{only}; {}", it.text)
     });
-    let mut lines = vec![format!("{}{partial}: {}{goals}", outcome.name(), one_line(&analysis.model))];
-    for reason in analysis.verdict.reasons.iter().filter(|it| !it.message.is_empty()) {
-        lines.push(format!("{}: {}", reason.name, one_line(&reason.message)));
+    let mut lines = vec![format!("{}{partial}: {}{goals}", outcome.name(), one_line(&document.model))];
+    for reason in document.reasons.iter().filter(|it| !it.message.is_empty()) {
+        lines.push(format!("{}: {}", reason.reason, one_line(&reason.message)));
     }
     lines.join("\n")
 }
 
-fn objectives(objectives: &Objectives) -> String {
-    let baseline = text::baseline(objectives);
+fn objectives(document: &ReportDocument) -> String {
+    let baseline = objectives::baseline(document);
     let mut header = vec!["objective", "observed", "limit"];
     header.extend(baseline.iter().flat_map(|_| ["baseline", "its limit"]));
     header.push("met");
     let mut table = new_table(&header);
-    for it in &objectives.results {
-        let name = format!("{}: {}", it.objective.name, one_line(&text::objective_figure(it)));
-        let mut cells = vec![text::objective_observed(it), text::objective_limit(it)];
-        cells.extend(baseline.iter().flat_map(|_| text::objective_baseline(it)));
-        cells.push(it.met.name().to_owned());
+    let rows = objectives::rows(document);
+    for it in &rows {
+        let name = format!("{}: {}", it.result.name, one_line(&it.figure()));
+        let mut cells = vec![it.observed(), it.limit()];
+        cells.extend(baseline.iter().flat_map(|_| it.baseline()));
+        cells.push(it.result.met.name().to_owned());
         add_row(&mut table, name, cells);
     }
     let baseline = baseline.map(|it| format!("\nbaseline: {}", one_line(&it))).unwrap_or_default();
-    let told = objectives.results.iter().filter(|it| !it.reason.is_empty());
-    let notes: String = told.map(|it| format!("\nnote: {}: {}", it.objective.name, one_line(&it.reason))).collect();
+    let told = rows.iter().map(|it| it.result).filter(|it| !it.reason.is_empty());
+    let notes: String = told.map(|it| format!("\nnote: {}: {}", it.name, one_line(&it.reason))).collect();
     fitted(table) + &baseline + &notes
 }
 
-fn loadgen_tests(tests: &LoadGenReport) -> String {
+fn loadgen_tests(tests: &LoadGenDocument) -> String {
     // A column for each test: there are few of them, and many figures.
     let tested: Vec<loadgen::TestRow> = loadgen::rows(tests).collect();
     let header: Vec<&str> = std::iter::once("LoadGen").chain(tested.iter().map(|it| it.name.as_str())).collect();
@@ -109,52 +102,45 @@ fn scores(found: &Accuracy) -> String {
     format!("{}\n\n{}{notes}", accuracy::headline(found), fitted(table))
 }
 
-fn figures(analysis: &Analysis) -> String {
+fn figures(document: &ReportDocument) -> String {
     let mut table = new_table(&["", "mean", "p50", "p90", "p99", "max", "count"]);
-    for row in latencies(analysis) {
-        add_row(&mut table, row.name, distribution(&row.figures.map(time)));
+    for row in latencies(document) {
+        add_row(&mut table, row.name, distribution(row.figures, millis));
     }
-    for row in lengths(analysis) {
-        add_row(&mut table, row.name, distribution(&row.figures.map(number)));
+    for row in lengths(document) {
+        add_row(&mut table, row.name, distribution(row.figures, number));
     }
     fitted(table)
 }
 
-fn totals(analysis: &Analysis, hardware: Option<&Hardware>) -> String {
-    let all = &analysis.all;
+fn totals(document: &ReportDocument) -> String {
+    let all = &document.figures;
     let mut table = Table::new();
     table.load_style(STYLE);
     add_row(&mut table, "requests".into(), [all.requests.to_string()]);
-    for (outcome, count) in all.outcomes.iter().filter(|(it, _)| !it.is_success()) {
-        add_row(&mut table, format!("  {}", outcome.name()), [count.to_string()]);
-        if *outcome == RequestOutcome::Timeout {
-            for (limit, count) in &all.timeouts {
-                add_row(&mut table, format!("    {}", limit.name()), [count.to_string()]);
-            }
-        }
-        for (cause, it) in all.causes.iter().filter(|(cause, _)| cause.outcome() == *outcome) {
-            add_row(&mut table, format!("    {}", cause.name()), [it.count.to_string()]);
-        }
+    for it in failures::rows(all) {
+        let name = it.part.map_or_else(|| format!("  {}", it.kind), |part| format!("    {part}"));
+        add_row(&mut table, name, [it.count.to_string()]);
     }
     if all.retried > 0 {
         add_row(&mut table, "retried".into(), [all.retried.to_string()]);
     }
-    for (name, count) in excluded(analysis) {
+    for (name, count) in excluded(document) {
         add_row(&mut table, name.into(), [count.to_string()]);
     }
-    add_row(&mut table, "duration".into(), [time(all.duration)]);
-    for (name, rate) in rates(analysis) {
+    add_row(&mut table, "duration".into(), [millis(all.duration_ms)]);
+    for (name, rate) in rates(document) {
         add_row(&mut table, name.into(), [rate]);
     }
-    for (name, figure) in hardware.map(|it| text::cost(all, it)).unwrap_or_default() {
+    for (name, figure) in document.hardware.as_ref().map(|it| text::cost(it, &it.figures)).unwrap_or_default() {
         add_row(&mut table, name, [text::optional(figure, number)]);
     }
     fitted(table)
 }
 
 /// What is bounded of the launcher's own part.
-fn trust(analysis: &Analysis) -> String {
-    let bounded = text::trust(&analysis.judgement).into_iter().filter(|it| it.bound.is_some());
+fn trust(document: &ReportDocument) -> String {
+    let bounded = text::trust(&document.self_judgement).into_iter().filter(|it| it.bound.is_some());
     let found: Vec<String> = bounded.filter_map(|it| Some(format!("{} {}", it.name, it.found?))).collect();
     let mut lines = vec!["launcher:".to_owned()];
     for (index, each) in found.iter().enumerate() {
@@ -167,11 +153,11 @@ fn trust(analysis: &Analysis) -> String {
     lines.join("\n")
 }
 
-fn stages(analysis: &Analysis) -> String {
-    let stages: &[StageAnalysis] = &analysis.stages;
+fn stages(document: &ReportDocument) -> String {
+    let stages = &document.stages;
     // There is no room for all: goals say more than the rate that left and the launcher's lag, which are in report.md.
     let goals = stages.iter().any(|it| it.figures.goodput.is_some());
-    let paced = !goals && stages.iter().any(|it| it.achieved_rate.is_some());
+    let paced = !goals && stages.iter().any(|it| it.achieved_requests_per_second.is_some());
     let mut header = vec!["stage", "requests", "failed or\ncancelled"];
     header.extend(paced.then_some("sent\n/s"));
     header.extend(["TTFT\np50", "TTFT\np99", "ITL\np99", "output\ntok/s"]);
@@ -180,35 +166,26 @@ fn stages(analysis: &Analysis) -> String {
     let mut table = new_table(&header);
     for stage in stages {
         let it = &stage.figures;
-        let p99 = |of: Option<Distribution<Duration>>| text::optional(of, |it| percentile(time(it.p99), 990, it.count));
-        let mut row = vec![it.requests.to_string(), (it.failed + it.cancelled).to_string()];
-        row.extend(paced.then(|| text::optional(stage.achieved_rate, number)));
-        row.push(text::optional(it.ttft, |it| percentile(time(it.p50), 500, it.count)));
-        row.extend([p99(it.ttft), p99(it.itl)]);
-        row.push(text::optional(it.throughput, |it| number(it.output_tokens)));
+        let mut row = vec![it.requests.to_string(), it.failed.saturating_add(it.cancelled).to_string()];
+        row.extend(paced.then(|| text::optional(stage.achieved_requests_per_second, number)));
+        row.extend([p50(it.ttft_ms.as_ref()), p99(it.ttft_ms.as_ref()), p99(it.itl_ms.as_ref())]);
+        row.push(text::optional(it.throughput.as_ref(), |it| number(it.output_tokens_per_second)));
         if goals {
-            row.push(text::optional(it.goodput.and_then(|it| it.per_second), number));
-            row.push(text::optional(it.goodput.and_then(|it| it.share), percent));
+            let goodput = it.goodput.as_ref();
+            row.push(text::optional(goodput.and_then(|it| it.good_requests_per_second), number));
+            row.push(text::optional(goodput.and_then(|it| it.good_share), percent));
         } else {
-            row.push(p99(it.send_lag));
+            row.push(p99(it.send_lag_ms.as_ref()));
         }
-        let name = profiling::stage_name(stage, analysis.profiling.as_ref());
-        add_row(&mut table, one_line(&name), row);
+        add_row(&mut table, one_line(&profiling::stage_name(stage)), row);
     }
     fitted(table)
 }
 
 /// The columns behind the first: mean, p50, p90, p99, max and count.
-fn distribution(it: &Distribution<String>) -> [String; 6] {
-    let marked = |text: &String, permille| percentile(text.clone(), permille, it.count);
-    [
-        it.mean.clone(),
-        marked(&it.p50, 500),
-        marked(&it.p90, 900),
-        marked(&it.p99, 990),
-        it.max.clone(),
-        it.count.to_string(),
-    ]
+fn distribution(it: &Statistics, show: fn(f64) -> String) -> [String; 6] {
+    let marked = |value, permille| percentile(show(value), permille, it.count);
+    [show(it.mean), marked(it.p50, 500), marked(it.p90, 900), marked(it.p99, 990), show(it.max), it.count.to_string()]
 }
 
 pub(super) fn new_table(header: &[&str]) -> Table {

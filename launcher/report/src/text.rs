@@ -1,19 +1,15 @@
-//! Figures as words: what the Markdown report and the terminal's table have in common.
+//! Figures of a document as words: what the Markdown report, the comment and the terminal's table have in common.
 
 use std::time::Duration;
 
+use analysis::{LatencyOrigin, SEVERAL_TOKENS};
 use crds::{
-    FigureValue,
     figure::rate_text,
-    resolve::{Hardware, ResolvedRun, ValidityBounds},
+    resolve::{ResolvedRun, ValidityBounds},
     units::Span,
     wording::percent,
 };
-
-use analysis::{
-    Analysis, CostFigures, Distribution, Figures, LatencyOrigin, ObjectiveResult, Objectives, SelfJudgement,
-    objectives::BaselineLimit,
-};
+use document::{CostDocument, HardwareDocument, JudgementDocument, ReportDocument, Statistics};
 use measurement::window::WindowPart;
 
 /// Behind a percentile that is the largest of too few values.
@@ -29,6 +25,13 @@ pub(super) const NOTHING: &str = "-";
 /// A time to four digits, such as `81.23ms`.
 pub(super) fn time(time: Duration) -> String {
     Span(time).rounded().to_string()
+}
+
+/// A time in milliseconds to four digits, such as `81.23ms`. A time below zero, such as the lower end of an interval, is shown as 0.
+pub(super) fn millis(millis: f64) -> String {
+    // A document has nanoseconds as a fraction of milliseconds, which this rounds back to the very number.
+    let nanos = (millis * 1e6).round();
+    if nanos.is_finite() { time(Duration::from_nanos(nanos.max(0.0) as u64)) } else { NOTHING.to_owned() }
 }
 
 /// A count or rate to four digits.
@@ -51,6 +54,21 @@ pub(super) fn has_marks(text: &str) -> bool {
     text.contains(LARGEST)
 }
 
+/// p50 of times; a mark where it is the largest value.
+pub(super) fn p50(of: Option<&Statistics>) -> String {
+    optional(of, |it| percentile(millis(it.p50), 500, it.count))
+}
+
+/// The same of p90.
+pub(super) fn p90(of: Option<&Statistics>) -> String {
+    optional(of, |it| percentile(millis(it.p90), 900, it.count))
+}
+
+/// The same of p99.
+pub(super) fn p99(of: Option<&Statistics>) -> String {
+    optional(of, |it| percentile(millis(it.p99), 990, it.count))
+}
+
 /// How a person finds the profile: a text within the BenchmarkRun by the name of that.
 pub fn profile(run: &ResolvedRun) -> String {
     if run.profile_source == "inline" { format!("{} (inline)", run.run.name) } else { run.profile_source.clone() }
@@ -64,8 +82,8 @@ pub(super) struct Goals {
     pub are_few: bool,
 }
 
-pub(super) fn goals(analysis: &Analysis) -> Option<Goals> {
-    let shares = analysis.stages.iter().filter_map(|it| it.figures.goodput?.share);
+pub(super) fn goals(document: &ReportDocument) -> Option<Goals> {
+    let shares = document.stages.iter().filter_map(|it| it.figures.goodput.as_ref()?.good_share);
     let (least, most) = shares.fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(it), most.max(it)));
     if least > 1.0 {
         return None;
@@ -77,123 +95,94 @@ pub(super) fn goals(analysis: &Analysis) -> Option<Goals> {
     Some(Goals { text, are_few: least < FEW_GOOD })
 }
 
-/// The figure of an objective in words, such as `p99 of ttft in every stage`.
-pub(super) fn objective_figure(result: &ObjectiveResult) -> String {
-    result.objective.figure_in_place()
-}
-
-/// The limit of an objective in the spec with its side, such as `max 500ms`. It is the same in every run of the spec.
-pub(super) fn objective_limit(result: &ObjectiveResult) -> String {
-    result.objective.bound.described()
-}
-
-/// The value of the baseline, and the limit that follows from it, such as `max 422ms`.
-pub(super) fn objective_baseline(result: &ObjectiveResult) -> [String; 2] {
-    let side = result.objective.bound.name();
-    let of = |show: fn(BaselineLimit) -> FigureValue| optional(result.baseline, |it| show(it).to_string());
-    [of(|it| it.value), optional(result.baseline, |it| format!("{side} {}", it.limit))]
-}
-
-/// Which earlier run objectives are compared with, and how; `None` where none is.
-pub(super) fn baseline(objectives: &Objectives) -> Option<String> {
-    let baseline = objectives.baseline.as_ref()?;
-    let name = baseline.report.as_ref().map_or_else(|| "an earlier run".to_owned(), |it| it.display().to_string());
-    let percent = baseline.max_regression_percent;
-    Some(format!("{name}; a figure may be up to {percent} % worse than there"))
-}
-
-/// What was measured for an objective, as it stands beside its limit.
-pub(super) fn objective_observed(result: &ObjectiveResult) -> String {
-    optional(result.observed.as_ref(), |it| it.value.beside(result.limit()))
-}
-
-/// One row of latencies.
-pub(super) struct Row<T> {
+/// One row of a table of distributions.
+pub(super) struct Row<'a> {
     pub name: String,
-    pub figures: Distribution<T>,
+    pub figures: &'a Statistics,
 }
 
-/// The latencies that a table shows, those that were measured: the headline clock first.
-pub(super) fn latencies(analysis: &Analysis) -> Vec<Row<Duration>> {
-    let all = &analysis.all;
-    let probes = analysis.probes.as_ref();
-    let clock = &analysis.labels.clock;
+/// The latencies that a table shows, those that were measured: the headline clock first. In milliseconds.
+pub(super) fn latencies(document: &ReportDocument) -> Vec<Row<'_>> {
+    let all = &document.figures;
+    let probes = document.probes.as_ref();
+    let clock = &document.labels.clock;
     let open = clock.contains(LatencyOrigin::Scheduled.name());
-    let several = all.has_several_tokens_an_event() == Some(true);
+    let several = all.tokens_per_event.is_some_and(|it| it > SEVERAL_TOKENS);
     [
-        (format!("TTFT from {clock}"), all.ttft),
-        ("TTFT from sent".into(), all.ttft_sent.filter(|_| open)),
-        (format!("latency from {clock}"), all.latency),
-        ("latency from sent".into(), all.latency_sent.filter(|_| open)),
-        ("ITL".into(), all.itl),
-        ("gap between events".into(), all.event_gap.filter(|_| several)),
-        ("TPOT".into(), all.tpot),
-        ("NTPOT".into(), all.ntpot),
-        ("send lag".into(), all.send_lag),
-        ("wait for a permit".into(), all.permit_wait),
-        ("TTFT of probes".into(), probes.and_then(|it| it.ttft)),
-        ("latency of probes".into(), probes.and_then(|it| it.latency)),
+        (format!("TTFT from {clock}"), all.ttft_ms.as_ref()),
+        ("TTFT from sent".into(), all.ttft_sent_ms.as_ref().filter(|_| open)),
+        (format!("latency from {clock}"), all.latency_ms.as_ref()),
+        ("latency from sent".into(), all.latency_sent_ms.as_ref().filter(|_| open)),
+        ("ITL".into(), all.itl_ms.as_ref()),
+        ("gap between events".into(), all.event_gap_ms.as_ref().filter(|_| several)),
+        ("TPOT".into(), all.tpot_ms.as_ref()),
+        ("NTPOT".into(), all.ntpot_ms.as_ref()),
+        ("send lag".into(), all.send_lag_ms.as_ref()),
+        ("wait for a permit".into(), all.queue_ms.as_ref()),
+        ("TTFT of probes".into(), probes.and_then(|it| it.ttft_ms.as_ref())),
+        ("latency of probes".into(), probes.and_then(|it| it.latency_ms.as_ref())),
     ]
     .into_iter()
     .filter_map(|(name, figures): (String, _)| Some(Row { name, figures: figures? }))
     .collect()
 }
 
-/// The lengths that a table shows.
-pub(super) fn lengths(analysis: &Analysis) -> Vec<Row<f64>> {
-    [("ISL, tokens", analysis.all.isl), ("OSL, tokens", analysis.all.osl)]
+/// The lengths that a table shows, in tokens.
+pub(super) fn lengths(document: &ReportDocument) -> Vec<Row<'_>> {
+    [("ISL, tokens", &document.figures.isl_tokens), ("OSL, tokens", &document.figures.osl_tokens)]
         .into_iter()
-        .filter_map(|(name, figures)| Some(Row { name: name.into(), figures: figures? }))
+        .filter_map(|(name, figures)| Some(Row { name: name.into(), figures: figures.as_ref()? }))
         .collect()
 }
 
 /// Requests that are in no figure, where there are such.
-pub(super) fn excluded(analysis: &Analysis) -> Vec<(&'static str, u64)> {
-    let named = analysis.all.excluded.iter().map(|(part, outcomes)| {
+pub(super) fn excluded(document: &ReportDocument) -> Vec<(&'static str, u64)> {
+    let named = WindowPart::ALL.into_iter().filter_map(|part| {
+        let outcomes = document.figures.aside.get(part.name())?;
         let name = match part {
             WindowPart::Counted => "counted",
             WindowPart::WarmUp => "in the warm-up, in no figure",
             WindowPart::CoolDown => "in the cool-down or after the window, in no figure",
             WindowPart::Late => "ended after the window, in no figure",
         };
-        (name, outcomes.values().sum())
+        Some((name, outcomes.values().sum()))
     });
     named.collect()
 }
 
 /// Rates and what they are called.
-pub(super) fn rates(analysis: &Analysis) -> Vec<(&'static str, String)> {
-    let Some(rates) = analysis.all.throughput else { return Vec::new() };
-    let mut rows = vec![("requests/s", number(rates.requests))];
-    if let [only] = &analysis.stages[..] {
-        rows.extend(only.asked_rate.map(|it| ("  asked", number(it))));
-        rows.extend(only.achieved_rate.map(|it| ("  sent", number(it))));
+pub(super) fn rates(document: &ReportDocument) -> Vec<(&'static str, String)> {
+    let all = &document.figures;
+    let Some(rates) = &all.throughput else { return Vec::new() };
+    let mut rows = vec![("requests/s", number(rates.requests_per_second))];
+    if let [only] = &document.stages[..] {
+        rows.extend(only.asked_requests_per_second.map(|it| ("  asked", number(it))));
+        rows.extend(only.achieved_requests_per_second.map(|it| ("  sent", number(it))));
     }
-    let whole = analysis.all.whole_throughput.filter(|it| *it != rates);
-    rows.extend(whole.map(|it| ("  with fill and drain", number(it.requests))));
-    rows.push(("output tokens/s", number(rates.output_tokens)));
-    rows.extend(whole.map(|it| ("  with fill and drain", number(it.output_tokens))));
-    rows.extend(rates.input_tokens.map(|it| ("input tokens/s", number(it))));
-    rows.extend(rates.total_tokens.map(|it| ("total tokens/s", number(it))));
-    rows.extend(analysis.all.tokens_per_event.map(|it| ("tokens per event", number(it))));
-    rows.extend(analysis.all.cached.map(|it| ("prompt tokens from the prefix cache", percent(it.share))));
-    if let Some(goodput) = analysis.all.goodput {
-        rows.extend(goodput.per_second.map(|it| ("goodput, requests/s", number(it))));
-        let all_ended = analysis.all.abandoned + analysis.all.incomplete == 0;
+    let whole = all.whole_throughput.as_ref().filter(|it| *it != rates);
+    rows.extend(whole.map(|it| ("  with fill and drain", number(it.requests_per_second))));
+    rows.push(("output tokens/s", number(rates.output_tokens_per_second)));
+    rows.extend(whole.map(|it| ("  with fill and drain", number(it.output_tokens_per_second))));
+    rows.extend(rates.input_tokens_per_second.map(|it| ("input tokens/s", number(it))));
+    rows.extend(rates.total_tokens_per_second.map(|it| ("total tokens/s", number(it))));
+    rows.extend(all.tokens_per_event.map(|it| ("tokens per event", number(it))));
+    rows.extend(all.cached_share.map(|it| ("prompt tokens from the prefix cache", percent(it))));
+    if let Some(goodput) = &all.goodput {
+        rows.extend(goodput.good_requests_per_second.map(|it| ("goodput, requests/s", number(it))));
+        let all_ended = all.abandoned + all.incomplete == 0;
         let name = if all_ended { "good share" } else { "good share, less abandoned and incomplete" };
-        rows.extend(goodput.share.map(|it| (name, percent(it))));
+        rows.extend(goodput.good_share.map(|it| (name, percent(it))));
     }
     rows
 }
 
 /// Rates per accelerator and money per token, and what they are called.
-pub(super) fn cost(figures: &Figures, hardware: &Hardware) -> Vec<(String, Option<f64>)> {
-    let cost = CostFigures::new(figures, hardware);
+pub(super) fn cost(hardware: &HardwareDocument, figures: &CostDocument) -> Vec<(String, Option<f64>)> {
     let per_accelerator = format!("output tokens/s per accelerator (of {})", hardware.accelerators);
-    let mut rows = vec![(per_accelerator, cost.output_tokens_per_second_per_accelerator)];
-    if let Some(price) = &hardware.price {
-        rows.push((format!("{} per million output tokens", price.currency), cost.cost_per_million_output_tokens));
-        rows.push((format!("{} per million tokens", price.currency), cost.cost_per_million_total_tokens));
+    let mut rows = vec![(per_accelerator, figures.output_tokens_per_second_per_accelerator)];
+    if let Some(currency) = &hardware.currency {
+        rows.push((format!("{currency} per million output tokens"), figures.cost_per_million_output_tokens));
+        rows.push((format!("{currency} per million tokens"), figures.cost_per_million_total_tokens));
     }
     rows
 }
@@ -208,27 +197,25 @@ pub(super) struct Trust {
 }
 
 /// What the launcher says of its own measurement.
-pub(super) fn trust(judgement: &SelfJudgement) -> Vec<Trust> {
+pub(super) fn trust(it: &JudgementDocument) -> Vec<Trust> {
     let bounded = |name, found, bound: fn(&ValidityBounds) -> String| Trust { name, found, bound: Some(bound) };
     let told = |name, found| Trust { name, found, bound: None };
-    let it = judgement;
-    let delay = it.receive_delay.map(|it| time(it.p99));
-    let busiest = it.busiest.as_ref().map(|it| percent(it.share));
-    let stalled = it.stalls.and_then(|it| it.share).map(percent);
+    let delay = it.receive_delay_ms.as_ref().map(|it| millis(it.p99));
+    let step = it.largest_clock_step_ms.map(|step| millis(step.max(it.slept_ms.unwrap_or(0.0))));
     vec![
-        bounded("send lag, p99", it.send_lag_p99.map(time), |it| it.max_send_lag_p99.to_string()),
+        bounded("send lag, p99", it.send_lag_p99_ms.map(millis), |it| it.max_send_lag_p99.to_string()),
         bounded("receive delay, p99", delay, |it| it.max_receive_delay_p99.to_string()),
         told("reads of several events", it.coalesced_share.map(percent)),
         bounded("late reads of several events", it.late_share.map(percent), |it| percent(it.max_coalesced_read_share)),
-        bounded("busiest load thread", busiest, |it| percent(it.max_cpu_share)),
+        bounded("busiest load thread", it.busiest_share.map(percent), |it| percent(it.max_cpu_share)),
         told("load threads, CPU share", it.cpu_share.map(percent)),
         told("load threads, cores", it.cores.map(number)),
-        told("process, CPU time", it.process_cpu.map(time)),
-        bounded("periods at the CPU limit", it.throttled_share().map(percent), |it| percent(it.max_throttled_share)),
+        told("process, CPU time", it.process_cpu_ms.map(millis)),
+        bounded("periods at the CPU limit", it.throttled_share.map(percent), |it| percent(it.max_throttled_share)),
         bounded("CPU time stolen", it.steal_share.map(percent), |it| percent(it.max_steal_share)),
-        bounded("time in stalls", stalled, |it| percent(it.max_stalled_share)),
-        told("longest stall", it.stalls.map(|it| time(it.longest))),
-        bounded("clock step", it.largest_step().map(time), |it| it.max_clock_step.to_string()),
+        bounded("time in stalls", it.stalled_share.map(percent), |it| percent(it.max_stalled_share)),
+        told("longest stall", it.longest_stall_ms.map(millis)),
+        bounded("clock step", step, |it| it.max_clock_step.to_string()),
         bounded("dropped values", Some(it.dropped.to_string()), |_| "0".into()),
     ]
 }

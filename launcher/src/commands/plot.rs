@@ -8,10 +8,11 @@ use std::{
 use charts::{Figure, Size, Style, csv, png, svg};
 use clap::{Args, ValueEnum};
 use crds::ExitCode;
+use document::ReportDocument;
 use files::write_whole;
 use launcher::console;
 use page::panels::{self, Panel};
-use report::{json::ReportDocument, report_file};
+use report::report_file;
 
 /// The folder of the pictures within a results folder.
 pub(super) const FOLDER: &str = "plots";

@@ -6,10 +6,11 @@ use crds::{
     hex,
     resolve::{ResolvedBaseline, ResolvedRun},
 };
+use document::ReportDocument;
 use files::user_file;
 use report::{
     REPORT_FILE_NAME,
-    baseline::{BaselineReport, MAX_BASELINE_BYTES},
+    baseline::{self, MAX_BASELINE_BYTES},
 };
 
 use sha2::{Digest as _, Sha256};
@@ -21,7 +22,7 @@ use crate::input::InputError;
 ///
 /// # Errors
 /// The file does not exist, was changed after its run, or is no report of a valid run; or the run has no objectives.
-pub(super) fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option<BaselineReport>, InputError> {
+pub(super) fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option<ReportDocument>, InputError> {
     let slo = match (&mut run.slo, given) {
         (Some(slo), _) => slo,
         (None, Some(_)) => return Err(InputError::NoObjectives),
@@ -52,7 +53,7 @@ pub(super) fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option
     {
         return Err(InputError::BaselineChanged { path });
     }
-    let report = BaselineReport::parse(&text).map_err(|cause| InputError::Baseline { path: path.clone(), cause })?;
+    let report = baseline::parse(&text).map_err(|cause| InputError::Baseline { path: path.clone(), cause })?;
     baseline.report = Some(path);
     Ok(Some(report))
 }

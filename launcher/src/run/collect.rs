@@ -3,7 +3,8 @@
 use std::io;
 
 use crds::{Envelope, LauncherReason, Outcome};
-use report::{baseline::BaselineReport, earlier_attempt, partial::SUFFIX};
+use document::ReportDocument;
+use report::{baseline, earlier_attempt, partial::SUFFIX};
 use tracing::info;
 
 use super::{Failure, RunOptions};
@@ -17,7 +18,7 @@ use analysis::{Objectives, objectives::Source};
 pub(super) fn collect(
     input: &Input,
     folder: &str,
-    baseline: Option<&BaselineReport>,
+    baseline: Option<&ReportDocument>,
     options: &RunOptions,
 ) -> Result<Envelope, Failure> {
     let root = options.results();
@@ -51,7 +52,7 @@ fn judge(
     envelope: &mut Envelope,
     report: &str,
     input: &Input,
-    baseline: Option<&BaselineReport>,
+    baseline: Option<&ReportDocument>,
 ) -> Result<(), Failure> {
     let core = &mut envelope.core;
     let counts = core.outcome.has_valid_figures();
@@ -63,12 +64,12 @@ fn judge(
     envelope.objectives.clear();
     let Some(slo) = &input.run.slo else { return Ok(()) };
     let objectives = if counts {
-        let figures = BaselineReport::parse(report).map_err(|error| {
+        let figures = baseline::parse(report).map_err(|error| {
             let folder = core.folder.as_deref().unwrap_or_default();
             Failure::configuration(format!("spec.execution.collect.folder: is {folder:?}, whose report.json {error}"))
         })?;
         let baseline = baseline.map(|it| it as &dyn Source);
-        Objectives::of_report(slo, &figures, &figures.stages(), &figures.measured_stages(), baseline)
+        Objectives::of_report(slo, &figures, &figures.stage_names(), &figures.measured_stages(), baseline)
     } else {
         Objectives::undecided(slo, &format!("the run is not valid ({}), so that its figures do not count", core.reason))
     };

@@ -27,13 +27,13 @@ use super::{
 };
 use crate::{input::Input, scoring::Scoring};
 use analysis::{Profiling, TargetIdentity};
+use document::SleepCycle;
 use engine::{
     client::Spread,
     issue::{self, Files, LoadError, LoadOrder, PreparedLoad, Progress},
     requests::Seeds,
 };
 use measurement::{load_result::LoadResult, recorder::Keep};
-use report::startup::SleepCycle;
 
 /// What a run needs before it has a target.
 pub(super) struct Setup<'a, 's> {

@@ -10,11 +10,8 @@ use crds::resolve::{Endpoint, ResolvedRun};
 use jiff::Timestamp;
 
 use super::{Extras, Failure};
+use document::{ManagedServerDocument, ServerStart, SleepCycle};
 use engine::{client::Resolver, stop::Stop};
-use report::{
-    json::ManagedServerDocument,
-    startup::{ServerStart, SleepCycle},
-};
 
 /// There is none.
 #[derive(Default)]

@@ -34,9 +34,9 @@ mod store;
 pub(crate) mod target;
 mod upload;
 
-use std::{fmt::Display, path::PathBuf};
+use std::{fmt::Display, path::PathBuf, sync::Arc};
 
-use crds::{envelope::Envelope, resolve::Hardware};
+use crds::envelope::Envelope;
 use jiff::Timestamp;
 use tracing::warn;
 use workload_profiles::{
@@ -49,7 +49,8 @@ use crate::{
     input::{self, Input},
     scoring::mmlu,
 };
-use analysis::{Analysis, Measured, objectives::Source};
+use analysis::{Analysis, Evidence, Measured, loadgen::judged::LoadGenTests, objectives::Source};
+use document::ReportDocument;
 use engine::stop::StopState;
 use load::{Loaded, Setup};
 use loadgen::Issued;
@@ -60,14 +61,7 @@ pub use options::{RunOptions, default_threads};
 pub(crate) use outcome::Failure;
 use process::Process;
 use replicas::Replicas;
-use report::{
-    LoadGenReport, Report, Stored,
-    baseline::BaselineReport,
-    earlier_attempt::MESSAGE_FILE_NAME,
-    repeats::StartTimes,
-    startup::{self, ServerStart},
-    terminal,
-};
+use report::{Report, Stored, earlier_attempt::MESSAGE_FILE_NAME, repeats::StartTimes, startup, terminal};
 use store::{Place, Store};
 use upload::Destination;
 
@@ -123,7 +117,7 @@ pub fn run_into(options: &RunOptions, folder: &mut Option<PathBuf>) -> u8 {
     *folder = done.as_ref().ok().and_then(|it| it.stored.as_ref()).map(|it| it.path.clone());
     leave_message(options, || outcome::envelope(&input, &done));
     if let Some(measurement) = done.as_ref().map_or_else(Failure::measured, Some) {
-        print_table(measurement, input.run.hardware.as_ref(), "");
+        print_table(measurement, "");
     }
     outcome::exit_status(&done, options.gate)
 }
@@ -171,7 +165,7 @@ fn print_error(what: &dyn Display) {
     console::say(format_args!("benchwright: {what}"));
 }
 
-fn read_input(options: &RunOptions) -> Result<(Input, Option<BaselineReport>), input::InputError> {
+fn read_input(options: &RunOptions) -> Result<(Input, Option<ReportDocument>), input::InputError> {
     let mut input = match &options.source {
         Some(source) => input::from_source(source, &options.local)?,
         None => input::from_folder(&options.input())?,
@@ -190,13 +184,10 @@ fn log_notices(notices: &[Notice]) {
 /// The analysis of a run, and the results folder that holds it.
 pub(crate) struct Measurement {
     analysis: Analysis,
-    loadgen: Option<LoadGenReport>,
-    /// What does not fit together in the servers' metrics.
-    server_remarks: Vec<String>,
+    /// The same as `report.json` has it.
+    document: ReportDocument,
     stored: Option<Stored>,
-    /// How the servers started that were started for it.
-    starts: Vec<ServerStart>,
-    /// How long they took.
+    /// How long the servers took to start that were started for it.
     start: StartTimes,
     /// Where the folder was uploaded to.
     uploaded_to: Option<String>,
@@ -217,7 +208,7 @@ struct Extras {
 #[derive(Clone, Copy)]
 struct Order<'a> {
     input: &'a Input,
-    baseline: Option<&'a BaselineReport>,
+    baseline: Option<&'a ReportDocument>,
     options: &'a RunOptions,
 }
 
@@ -279,33 +270,21 @@ impl Order<'_> {
         log_notices(&load.notices);
         let notices = input.notices.iter().chain(files.notices()).chain(&load.notices).cloned().collect();
         let input = &Input { workload, notices, ..input.clone() };
-        let mut analysis = analysis::analyse(&Measured::from(&load), &input.workload, &input.run, &ready.model);
-        let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::from_tests(tests, trials));
-        analysis.judgement.remarks.extend(server.remark());
-        analysis.judgement.remarks.extend(replicas.iter().filter_map(|it| it.fallback.clone()));
-        // Outside of a cluster nothing keeps runs apart, and the field has no effect.
-        if options.in_pod() {
-            analysis.judgement.remarks.extend(target::shared_remark(&input.spec, &input.run));
-        }
-        if let Some(exited) = &death {
-            analysis.verdict.explain_lost_target(&exited.headline());
-        }
-        analysis.verdict.add_loadgen(loadgen.iter().flat_map(LoadGenReport::verdicts));
-        if let Some(scored) = &scored {
-            analysis.judge_accuracy(scored.accuracy.clone());
-        }
-        if let Some(profiling) = profiling {
-            analysis.add_profiling(profiling);
-        }
-        if let Some(slo) = &input.run.slo {
-            analysis.judge_objectives(slo, baseline.map(|it| it as &dyn Source));
-        }
-        let servers = scraped.map(|it| server_metrics::report(it, &load, &analysis, &input.workload));
-        if let Some(run) = servers.as_ref().map(|it| &it.run).filter(|it| it.whole)
-            && let (Some(hits), Some(looked_up)) = (run.prefix_hits, run.prefix_queries.or(run.prompt_tokens))
-        {
-            analysis.contamination.add_servers(hits, looked_up);
-        }
+        let loadgen = input.workload.loadgen.is_some().then(|| LoadGenTests::from_tests(tests, trials));
+        let shared = options.in_pod().then(|| target::shared_remark(&input.spec, &input.run)).flatten();
+        let fallback = replicas.as_ref().and_then(|it| it.fallback.clone());
+        let analysis = analysis::analyse(&Evidence {
+            // Outside of a cluster nothing keeps runs apart, and `target.exclusive` has no effect.
+            doubts: server.remark().into_iter().chain(fallback).chain(shared).collect(),
+            lost_target: death.map(|it| it.headline()),
+            loadgen: loadgen.as_ref(),
+            accuracy: scored.as_ref().map(|it| it.accuracy.clone()),
+            profiling,
+            scraped: scraped.map(Arc::new),
+            baseline: baseline.map(|it| it as &dyn Source),
+            ..Evidence::new(Measured::from(&load), &input.workload, &input.run, &ready.model)
+        });
+        server_metrics::log(analysis.servers.as_ref());
         let records = load.recorder.records.as_ref().filter(|_| keep != Keep::Summary);
         let report = Report {
             commit: options.commit,
@@ -318,44 +297,24 @@ impl Order<'_> {
             notices: &input.notices,
             loadgen: loadgen.as_ref(),
             accuracy_files: scored.as_ref().map_or(&[], |it| &it.files),
-            server_metrics: servers.as_ref(),
             startups: managed.as_ref().map_or(&[], |it| &it.starts),
             managed_server: managed.as_ref().map(|it| &it.document),
             server_replicas: replicas.as_ref(),
             server_logs: managed.as_ref().map_or(&[], |it| &it.logs),
             records,
         };
-        let server_remarks = servers.as_ref().map(|it| it.remarks.clone()).unwrap_or_default();
-        let starts = managed.as_ref().map(|it| it.starts.clone()).unwrap_or_default();
+        let document = report.document().map_err(|error| Failure::storage(error.to_string()))?;
         let start = managed.as_ref().map(|it| StartTimes::new(&it.document, &it.starts)).unwrap_or_default();
-        match store.write(&report, &input.inputs()) {
+        let stored = store.write(&report, &document, &input.inputs());
+        let measurement =
+            Measurement { analysis, document, start, stored: None, uploaded_to: None, deleted_folders: Vec::new() };
+        match stored {
             Ok(stored) => {
                 // Without a results folder they are the only ones.
                 managed.iter().filter(|_| stored.is_some()).for_each(|it| it.forget_logs());
-                Ok(Measurement {
-                    analysis,
-                    loadgen,
-                    server_remarks,
-                    starts,
-                    start,
-                    stored,
-                    uploaded_to: None,
-                    deleted_folders: Vec::new(),
-                })
+                Ok(Measurement { stored, ..measurement })
             }
-            Err(error) => {
-                let done = Measurement {
-                    analysis,
-                    loadgen,
-                    server_remarks,
-                    starts,
-                    start,
-                    stored: None,
-                    uploaded_to: None,
-                    deleted_folders: Vec::new(),
-                };
-                Err(Failure::storage_of(error.to_string(), done))
-            }
+            Err(error) => Err(Failure::storage_of(error.to_string(), measurement)),
         }
     }
 
@@ -390,11 +349,11 @@ impl Order<'_> {
 
 /// Prints the table below a heading, which may be empty. Call it last: stdout may have no reader any more, and the files must not
 /// depend on that.
-fn print_table(measurement: &Measurement, hardware: Option<&Hardware>, heading: &str) {
-    let Measurement { analysis, loadgen, server_remarks, .. } = measurement;
-    let mut text = heading.to_owned() + &terminal::table(analysis, loadgen.as_ref(), server_remarks, hardware);
-    if !measurement.starts.is_empty() {
-        text.push_str(&format!("how the server started:\n{}\n", startup::text(&startup::columns(&measurement.starts))));
+fn print_table(measurement: &Measurement, heading: &str) {
+    let document = &measurement.document;
+    let mut text = heading.to_owned() + &terminal::table(document);
+    if !document.startups.is_empty() {
+        text.push_str(&format!("how the server started:\n{}\n", startup::text(&startup::columns(&document.startups))));
     }
     if let Some(uri) = &measurement.uploaded_to {
         text.push_str(&format!("report: {uri}/report.md\n"));

@@ -14,7 +14,7 @@ use super::{
 use crate::{bucket::Bucket, console, input::Input};
 use engine::stop::{StopReason, StopState};
 use report::{
-    Stored, index,
+    Stored, index, junit,
     repeats::{self, Ending, Repeat, Series, SeriesFolder},
 };
 
@@ -138,13 +138,10 @@ fn repeated(input: &Input, number: u32) -> Input {
 
 impl Done {
     fn add(&mut self, number: u32, input: &Input, measurement: Measurement) {
-        print_table(
-            &measurement,
-            input.run.hardware.as_ref(),
-            &format!("run {} of {}\n", repeat_name(number), input.run.repeat),
-        );
-        let Measurement { analysis, stored, start, .. } = measurement;
-        self.repeats.push(Repeat { number, prompt_salt: input.run.prompt_salt.clone(), stored, start, analysis });
+        print_table(&measurement, &format!("run {} of {}\n", repeat_name(number), input.run.repeat));
+        let Measurement { analysis, document, stored, start, .. } = measurement;
+        let (prompt_salt, cases) = (input.run.prompt_salt.clone(), junit::suite(&document));
+        self.repeats.push(Repeat { number, prompt_salt, stored, start, analysis, cases });
     }
 
     fn fail(&mut self, number: u32, failure: Failure) {

@@ -11,6 +11,7 @@ use tracing::{info, warn};
 use super::Failure;
 use crate::input::Input;
 use clock::Clock;
+use document::SleepCycle;
 use engine::{
     client::{
         Target,
@@ -21,7 +22,6 @@ use engine::{
     issue::LoadError,
     stop::{Stop, StopState},
 };
-use report::startup::SleepCycle;
 
 /// How long one change may take: the weights of the largest models are loaded again within minutes.
 const LIMIT: Duration = Duration::from_secs(600);

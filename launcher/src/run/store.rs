@@ -13,10 +13,10 @@ use workload_profiles::Workload;
 
 use super::{Failure, RunOptions, free_space};
 use crate::input::Input;
+use document::ReportDocument;
 use measurement::recorder::{Keep, Records};
 use report::{
     ChosenBy, Folder, Inputs, Report, StorageError, Stored, earlier_attempt, index,
-    json::ReportDocument,
     partial::{self, Leftovers},
     repeats::SeriesFolder,
     space::Planned,
@@ -186,7 +186,12 @@ impl Store {
     }
 
     /// Writes the report. `Ok(None)` where none is kept.
-    pub(super) fn write(self, report: &Report<'_>, inputs: &Inputs<'_>) -> Result<Option<Stored>, StorageError> {
+    pub(super) fn write(
+        self,
+        report: &Report<'_>,
+        document: &ReportDocument,
+        inputs: &Inputs<'_>,
+    ) -> Result<Option<Stored>, StorageError> {
         let Store::Open { mut folder, root, local, chosen_by } = self else { return Ok(None) };
         let is_there = folder.is_there();
         if !is_there {
@@ -197,7 +202,7 @@ impl Store {
             &Report { records: report.records.filter(|it| rows_fit(folder.path(), it, report.run)), ..*report };
         let inputs_written = if is_there { Ok(()) } else { report::write_inputs(&mut folder, inputs) };
         let written = inputs_written
-            .and_then(|()| report::write_report(&mut folder, report, Some(&page_of)))
+            .and_then(|()| report::write_report(&mut folder, report, document, Some(&page_of)))
             // In a cluster a later attempt may have to report the figures again.
             .and_then(|()| match local {
                 true => Ok(()),
@@ -206,7 +211,7 @@ impl Store {
             .and_then(|()| folder.finish());
         let stored = optional(written, report.run, chosen_by)?;
         if let (true, Some(stored)) = (local, &stored)
-            && let Err(error) = index::add(&root, report, stored)
+            && let Err(error) = index::add(&root, document, stored)
         {
             warn!(%error, "`latest`, `index.md` and `index.html` were not all brought up to date; the folder itself is whole");
         }

@@ -11,11 +11,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use document::ReportDocument;
 use parquet::{
     file::reader::{FileReader as _, SerializedFileReader},
     record::{Field, Row},
 };
-use report::json::ReportDocument;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// What every BenchmarkRun file of the tests begins with.

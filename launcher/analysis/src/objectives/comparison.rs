@@ -81,7 +81,7 @@ pub(super) fn is_within(bound: Bound, limit: FigureValue, value: FigureValue) ->
 }
 
 /// The stricter one of the limit of an objective and another one.
-pub(super) fn stricter(bound: Bound, other: FigureValue) -> FigureValue {
+pub fn stricter(bound: Bound, other: FigureValue) -> FigureValue {
     // The other one is stricter where it meets the limit itself.
     if is_within(bound, bound.limit(), other) { other } else { bound.limit() }
 }

@@ -25,6 +25,7 @@ use super::{
 };
 pub use certainty::{Certainty, Drift};
 use comparison::Comparison;
+pub use comparison::stricter;
 pub use reading::{Reading, Source, basis};
 
 /// How many objectives a reason names.
@@ -91,7 +92,7 @@ impl ObjectiveResult {
     /// The limit that decides: the stricter one of its own and of the baseline's.
     pub fn limit(&self) -> FigureValue {
         let own = self.objective.bound.limit();
-        self.baseline.map_or(own, |it| comparison::stricter(self.objective.bound, it.limit))
+        self.baseline.map_or(own, |it| stricter(self.objective.bound, it.limit))
     }
 
     /// The row of a status.
@@ -187,7 +188,7 @@ impl Objectives {
 impl Analysis {
     /// Evaluates the objectives of a run, and takes them into account in its verdict. It comes last, because a measurement that is
     /// not valid decides no objective.
-    pub fn judge_objectives(&mut self, slo: &ResolvedSlo, baseline: Option<&dyn Source>) {
+    pub(crate) fn judge_objectives(&mut self, slo: &ResolvedSlo, baseline: Option<&dyn Source>) {
         let baseline = with_percent(slo, baseline);
         if let Some(model) = baseline.and_then(|it| it.source.model()).filter(|it| *it != self.model) {
             let remark = format!(
@@ -335,7 +336,7 @@ fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject: &Subject<
         _ => (Met::True, None),
     };
     let why = why.map(|why| if met == Met::False { format!("{figure}{place} is {why}") } else { why });
-    let limit = compared.as_ref().and_then(Comparison::limit).map(|it| comparison::stricter(bound, it.limit));
+    let limit = compared.as_ref().and_then(Comparison::limit).map(|it| stricter(bound, it.limit));
     let sure = subject.source.certainty(stage, objective.metric, objective.stat);
     let unsure = sure.note(limit.unwrap_or(bound.limit()));
     let notes = [why, compared.as_ref().and_then(Comparison::note), few(objective, &observed), unsure];

@@ -22,11 +22,15 @@ use workload_profiles::workload::{
 use serde_json::{Value, json};
 
 use super::*;
+use ::loadgen::phase_end::StopReason;
+use crds::resolve::ResolvedRun;
 use measurement::{
     load_result::{NotMeasured, RuleEnd, StageResult},
     record::{Cause, ListIndex, RequestOutcome, RequestRecord},
-    recorder::{Keep, WireTally},
+    recorder::{Keep, Recorder, WireTally},
+    vitals::{Vitals, worker::WorkerVitals},
 };
+use workload_profiles::Workload;
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -184,6 +188,7 @@ pub(super) fn check_keeping(
     }
     let measured = Measured {
         recorder: &recorder,
+        zero: Duration::ZERO,
         started: Timestamp::UNIX_EPOCH,
         rows: None,
         stages: &case.results,
@@ -194,7 +199,7 @@ pub(super) fn check_keeping(
         workers: &case.workers,
         vitals: &case.vitals,
     };
-    analyse(&measured, &case.workload, &case.run, "m")
+    analyse(&Evidence::new(measured, &case.workload, &case.run, "m"))
 }
 
 fn near(found: Option<Duration>, expected: Duration) {
@@ -381,8 +386,7 @@ fn an_objective_on_errors_takes_the_place_of_the_bound() {
         let mut case = case(vec![open("r2", 2.0)]);
         let slo = json!({"enforcement": enforcement, "objectives": [objective]});
         case.run.slo = Some(serde_json::from_value(slo).unwrap());
-        let mut analysis = check(&case, (0..3).map(failed).chain([request(0, 0, 0, 2)]));
-        analysis.judge_objectives(case.run.slo.as_ref().unwrap(), None);
+        let analysis = check(&case, (0..3).map(failed).chain([request(0, 0, 0, 2)]));
         reasons(&analysis).join(" ")
     };
     let errors = json!({"name": "errors", "metric": "errorRatio", "bound": {"max": 0.01}});

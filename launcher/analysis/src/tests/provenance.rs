@@ -126,7 +126,7 @@ fn tokens_from_a_cache_that_nothing_explains_are_seen() {
 fn hits_that_servers_count_and_the_load_does_not_explain_make_a_cache_possible() {
     let after = |hits: f64, looked_up: f64| {
         let mut found = contamination(|_| {}, None);
-        found.add_servers(hits, looked_up);
+        found.add_counts(hits, looked_up);
         (found.exposure, found.server_share)
     };
     assert_eq!(after(0.0, 10_000.0), (Exposure::Unlikely, Some(0.0)));
@@ -141,7 +141,7 @@ fn hits_that_servers_count_and_the_load_does_not_explain_make_a_cache_possible()
     assert!(why.contains("a rerun meets a warm cache, unless spec.seed changes"), "{why}");
     let of_two_stages = {
         let mut found = repeated();
-        found.add_servers(1_000.0, 10_000.0);
+        found.add_counts(1_000.0, 10_000.0);
         found
     };
     assert_eq!((of_two_stages.exposure, &of_two_stages.why), (Exposure::Possible, &why));
@@ -150,7 +150,7 @@ fn hits_that_servers_count_and_the_load_does_not_explain_make_a_cache_possible()
     let all = check(&alone, [request(0, 0, 0, 2)]).all;
     let after = |hits: f64| {
         let mut found = Contamination::new(&all, &alone.workload, &alone.run, None);
-        found.add_servers(hits, 10_000.0);
+        found.add_counts(hits, 10_000.0);
         assert_eq!(found.exposure, Exposure::Possible);
         found.why
     };

@@ -3,7 +3,7 @@
 use crds::{LauncherReason, units::Span};
 use workload_profiles::workload::{Load, Phase};
 
-use super::{Evidence, Reason};
+use super::{Findings, Reason};
 use crate::{StallEffect, stage::StageAnalysis};
 
 /// A stage with at least this many values is also judged by itself, because a bad stage can disappear in the percentile of a
@@ -14,7 +14,7 @@ const ENOUGH: u64 = 100;
 const STALL_PART: f64 = 0.05;
 
 /// A rule. It returns its findings, each about the run or about one stage.
-type Rule = fn(&Evidence<'_>) -> Vec<Found>;
+type Rule = fn(&Findings<'_>) -> Vec<Found>;
 
 /// A bound that was passed.
 pub(super) struct Found {
@@ -40,14 +40,14 @@ pub(super) const RULES: [Rule; 9] = [
     |it| of_run(events_dropped(it)),
 ];
 
-fn send_lag(evidence: &Evidence<'_>) -> Vec<Found> {
-    let bound = evidence.run.validity.max_send_lag_p99;
+fn send_lag(findings: &Findings<'_>) -> Vec<Found> {
+    let bound = findings.run.validity.max_send_lag_p99;
     let of_stage = |stage: &StageAnalysis| stage.figures.send_lag.map(|it| (it.p99, it.count));
     past(
         LauncherReason::SendLagTooLarge,
         bound.0,
-        evidence.judgement.send_lag_p99,
-        evidence,
+        findings.judgement.send_lag_p99,
+        findings,
         of_stage,
         |found, place| {
             format!(
@@ -59,11 +59,11 @@ fn send_lag(evidence: &Evidence<'_>) -> Vec<Found> {
     )
 }
 
-fn receive_delay(evidence: &Evidence<'_>) -> Vec<Found> {
-    let bound = evidence.run.validity.max_receive_delay_p99;
-    let of_run = evidence.judgement.receive_delay.map(|it| it.p99);
+fn receive_delay(findings: &Findings<'_>) -> Vec<Found> {
+    let bound = findings.run.validity.max_receive_delay_p99;
+    let of_run = findings.judgement.receive_delay.map(|it| it.p99);
     let of_stage = |stage: &StageAnalysis| stage.receive_delay.map(|it| (it.p99, it.count));
-    past(LauncherReason::ReceiveDelayTooLarge, bound.0, of_run, evidence, of_stage, |found, place| {
+    past(LauncherReason::ReceiveDelayTooLarge, bound.0, of_run, findings, of_stage, |found, place| {
         format!(
             "the launcher read late: bytes may have lain for {} at the 99th percentile{place}, and validity.maxReceiveDelayP99Milliseconds is {}; give it more CPU and no CPU limit, or lower the load",
             Span(found).rounded(),
@@ -72,50 +72,50 @@ fn receive_delay(evidence: &Evidence<'_>) -> Vec<Found> {
     })
 }
 
-fn reads_coalesced(evidence: &Evidence<'_>) -> Vec<Found> {
-    let bound = evidence.run.validity.max_coalesced_read_share;
+fn reads_coalesced(findings: &Findings<'_>) -> Vec<Found> {
+    let bound = findings.run.validity.max_coalesced_read_share;
     let of_stage = |stage: &StageAnalysis| stage.figures.late_share().map(|it| (it, stage.figures.reads));
-    past(LauncherReason::ReadsCoalesced, bound, evidence.judgement.late_share, evidence, of_stage, |share, place| {
+    past(LauncherReason::ReadsCoalesced, bound, findings.judgement.late_share, findings, of_stage, |share, place| {
         format!(
             "a share of {share:.4} of the reads came late and held several tokens, whose gaps are lost{place}, and validity.maxCoalescedReadShare is {bound}; give the launcher more CPU, or lower the load",
         )
     })
 }
 
-fn cpu_saturated(evidence: &Evidence<'_>) -> Vec<Found> {
-    let bound = evidence.run.validity.max_cpu_share;
-    let Some(busiest) = evidence.judgement.busiest.as_ref().filter(|it| it.share > bound) else { return Vec::new() };
+fn cpu_saturated(findings: &Findings<'_>) -> Vec<Found> {
+    let bound = findings.run.validity.max_cpu_share;
+    let Some(busiest) = findings.judgement.busiest.as_ref().filter(|it| it.share > bound) else { return Vec::new() };
     let place = busiest.stage.as_ref().map(|it| format!(" in stage {it}")).unwrap_or_default();
     let waited = busiest.waited_share.map(|it| format!(", {it:.4} of it waiting for one")).unwrap_or_default();
     let message = format!(
         "the launcher was the limit: one of its {} load threads needed a CPU for a share of {:.4} of the time{place}{waited}, and validity.maxCpuShare is {bound}; give it more CPU, or lower the load",
-        evidence.judgement.threads, busiest.share
+        findings.judgement.threads, busiest.share
     );
     of_run(Some(Reason { name: LauncherReason::CpuSaturated, message }))
 }
 
-fn cpu_throttled(evidence: &Evidence<'_>) -> Option<Reason> {
-    let bound = evidence.run.validity.max_throttled_share;
-    let share = evidence.judgement.throttled_share().filter(|share| *share > bound)?;
+fn cpu_throttled(findings: &Findings<'_>) -> Option<Reason> {
+    let bound = findings.run.validity.max_throttled_share;
+    let share = findings.judgement.throttled_share().filter(|share| *share > bound)?;
     let message = format!(
         "the launcher was paused at its CPU limit in a share of {share:.4} of the periods, and validity.maxThrottledShare is {bound}; take the CPU limit away (launcher.resources), or raise it",
     );
     Some(Reason { name: LauncherReason::CpuThrottled, message })
 }
 
-fn cpu_stolen(evidence: &Evidence<'_>) -> Option<Reason> {
-    let bound = evidence.run.validity.max_steal_share;
-    let share = evidence.judgement.steal_share.filter(|share| *share > bound)?;
+fn cpu_stolen(findings: &Findings<'_>) -> Option<Reason> {
+    let bound = findings.run.validity.max_steal_share;
+    let share = findings.judgement.steal_share.filter(|share| *share > bound)?;
     let message = format!(
         "the hypervisor gave a share of {share:.4} of the machine's CPU time to others, and validity.maxStealShare is {bound}; run on a machine that is not overbooked",
     );
     Some(Reason { name: LauncherReason::CpuStolen, message })
 }
 
-fn scheduler_stalled(evidence: &Evidence<'_>) -> Vec<Found> {
-    let bound = evidence.run.validity.max_stalled_share;
-    let Some(stalls) = evidence.judgement.stalls else { return Vec::new() };
-    let Some(share) = stalls.share.filter(|share| *share > bound) else { return stalls_moved(evidence) };
+fn scheduler_stalled(findings: &Findings<'_>) -> Vec<Found> {
+    let bound = findings.run.validity.max_stalled_share;
+    let Some(stalls) = findings.judgement.stalls else { return Vec::new() };
+    let Some(share) = stalls.share.filter(|share| *share > bound) else { return stalls_moved(findings) };
     let message = format!(
         "the launcher could not run for a share of {share:.4} of the time, {} times, the longest for {}, and validity.maxStalledShare is {bound}; give it CPUs that others leave alone",
         stalls.count,
@@ -126,13 +126,13 @@ fn scheduler_stalled(evidence: &Evidence<'_>) -> Vec<Found> {
 
 /// Stalls that change a p99 although their share of the time is small. The bound in milliseconds is the bound of the receive delay. The bound
 /// relative to the figure accepts a larger effect on a slow server.
-fn stalls_moved(evidence: &Evidence<'_>) -> Vec<Found> {
-    let bound = evidence.run.validity.max_receive_delay_p99;
+fn stalls_moved(findings: &Findings<'_>) -> Vec<Found> {
+    let bound = findings.run.validity.max_receive_delay_p99;
     let moved = |it: &&StallEffect| it.added > bound.0 && it.added_share() > STALL_PART;
     let mut found: Vec<Found> = Vec::new();
-    for effect in evidence.judgement.stall_effects.iter().filter(moved) {
-        let stage = evidence.stages.iter().position(|it| it.stage.name == effect.stage);
-        let stage = stage.filter(|_| are_judged_apart(evidence.stages));
+    for effect in findings.judgement.stall_effects.iter().filter(moved) {
+        let stage = findings.stages.iter().position(|it| it.stage.name == effect.stage);
+        let stage = stage.filter(|_| are_judged_apart(findings.stages));
         // The largest part of each stage comes first.
         if found.iter().any(|it| it.stage == stage) {
             continue;
@@ -150,9 +150,9 @@ fn stalls_moved(evidence: &Evidence<'_>) -> Vec<Found> {
     found
 }
 
-fn clock_stepped(evidence: &Evidence<'_>) -> Option<Reason> {
-    let bound = evidence.run.validity.max_clock_step;
-    let found = evidence.judgement.largest_step().filter(|found| *found > bound.0)?;
+fn clock_stepped(findings: &Findings<'_>) -> Option<Reason> {
+    let bound = findings.run.validity.max_clock_step;
+    let found = findings.judgement.largest_step().filter(|found| *found > bound.0)?;
     let message = format!(
         "the clock stepped by {}, or the machine slept for that long, and validity.maxClockStepMilliseconds is {}; run on a machine that stays awake and whose time is set",
         Span(found).rounded(),
@@ -161,8 +161,8 @@ fn clock_stepped(evidence: &Evidence<'_>) -> Option<Reason> {
     Some(Reason { name: LauncherReason::ClockStepped, message })
 }
 
-fn events_dropped(evidence: &Evidence<'_>) -> Option<Reason> {
-    let dropped = evidence.judgement.dropped;
+fn events_dropped(findings: &Findings<'_>) -> Option<Reason> {
+    let dropped = findings.judgement.dropped;
     (dropped > 0).then(|| {
         let message = format!(
             "{dropped} values could not be kept as they were measured, and none may be lost: times above an hour, lengths above 100 million tokens, or four billion equal ones; shorten the run, or set a request timeout"
@@ -194,11 +194,11 @@ fn past<T: PartialOrd + Copy>(
     name: LauncherReason,
     bound: T,
     of_run: Option<T>,
-    evidence: &Evidence<'_>,
+    findings: &Findings<'_>,
     of_stage: impl Fn(&StageAnalysis) -> Option<(T, u64)>,
     message: impl Fn(T, &str) -> String,
 ) -> Vec<Found> {
-    let stages = evidence.stages;
+    let stages = findings.stages;
     let found = |stage: Option<usize>, value: T, place: &str| Found {
         stage,
         reason: Reason { name, message: message(value, place) },

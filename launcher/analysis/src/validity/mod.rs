@@ -59,7 +59,7 @@ impl Verdict {
     }
 
     /// Takes the verdicts on LoadGen tests into account: a test that does not count makes the run invalid.
-    pub fn add_loadgen<'a>(&mut self, tests: impl Iterator<Item = &'a TestVerdict>) {
+    pub(crate) fn add_loadgen<'a>(&mut self, tests: impl Iterator<Item = &'a TestVerdict>) {
         let against = tests.filter(|it| !it.counts()).map(|test| {
             let (folder, scenario) = (&test.folder, test.scenario.name());
             let message = format!("the {scenario} test in {folder}: {}", test.reasons.join(" "));
@@ -74,7 +74,7 @@ impl Verdict {
     }
 
     /// Says why the target stopped answering, where that is a reason. `why`: a sentence without words of a server.
-    pub fn explain_lost_target(&mut self, why: &str) {
+    pub(crate) fn explain_lost_target(&mut self, why: &str) {
         for reason in self.reasons.iter_mut().filter(|it| it.name == LauncherReason::TargetLost) {
             reason.message = format!("{why}; {}", reason.message);
         }
@@ -87,7 +87,7 @@ impl Verdict {
 }
 
 /// What the rules look at.
-pub(super) struct Evidence<'a> {
+pub(super) struct Findings<'a> {
     pub stopped: Option<StopReason>,
     pub run: &'a ResolvedRun,
     pub workload: &'a Workload,
@@ -105,12 +105,12 @@ pub(super) struct Judged {
 
 /// Applies every rule. A stop that cut nothing off is no reason: the measurement is complete. A stage that does not count by itself makes the
 /// run invalid only if no other stage counts.
-pub(super) fn judge(evidence: &Evidence<'_>) -> Judged {
-    let cut = evidence.all.is_cut_off();
-    let stop = evidence.stopped.and_then(|reason| match reason {
-        StopReason::Signal => cut.then(|| cancelled(evidence)),
-        StopReason::Deadline => cut.then(|| deadline(evidence)),
-        StopReason::TargetLost => Some(target_lost(evidence)),
+pub(super) fn judge(findings: &Findings<'_>) -> Judged {
+    let cut = findings.all.is_cut_off();
+    let stop = findings.stopped.and_then(|reason| match reason {
+        StopReason::Signal => cut.then(|| cancelled(findings)),
+        StopReason::Deadline => cut.then(|| deadline(findings)),
+        StopReason::TargetLost => Some(target_lost(findings)),
         // The stage that it ended gives the reason.
         StopReason::StopRule => None,
     });
@@ -118,12 +118,12 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Judged {
         Some(Reason { name: LauncherReason::Cancelled, .. }) => Outcome::Cancelled,
         _ => Outcome::Invalid,
     };
-    let rules = [stop, stop_rule(evidence), not_run(evidence), too_few_successes(evidence), too_many_errors(evidence)];
+    let rules = [stop, stop_rule(findings), not_run(findings), too_few_successes(findings), too_many_errors(findings)];
     let mut reasons: Vec<Reason> = rules.into_iter().flatten().collect();
-    let mut stages = vec![Vec::new(); evidence.stages.len()];
+    let mut stages = vec![Vec::new(); findings.stages.len()];
     // A launcher that was late changes no answer.
-    let counts = |it: &Reason| it.name == LauncherReason::EventsDropped || !launcher_rules::is_untimed(evidence.stages);
-    let found = launcher_rules::RULES.iter().flat_map(|rule| rule(evidence)).filter(|it| counts(&it.reason));
+    let counts = |it: &Reason| it.name == LauncherReason::EventsDropped || !launcher_rules::is_untimed(findings.stages);
+    let found = launcher_rules::RULES.iter().flat_map(|rule| rule(findings)).filter(|it| counts(&it.reason));
     for found in found {
         match found.stage.and_then(|it| stages.get_mut(it)) {
             Some(of_stage) => of_stage.push(found.reason),
@@ -131,7 +131,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Judged {
         }
     }
     let has_figures = |(_, stage): &(&Vec<Reason>, &StageAnalysis)| stage.figures.requests > 0;
-    let mut measured = stages.iter().zip(evidence.stages).filter(has_figures).peekable();
+    let mut measured = stages.iter().zip(findings.stages).filter(has_figures).peekable();
     if measured.peek().is_some() && measured.all(|(reasons, _)| !reasons.is_empty()) {
         // One of each kind.
         for reason in stages.iter().flatten() {
@@ -147,8 +147,8 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Judged {
     Judged { verdict: Verdict { outcome, reasons }, stages }
 }
 
-fn cancelled(evidence: &Evidence<'_>) -> Reason {
-    let all = evidence.all;
+fn cancelled(findings: &Findings<'_>) -> Reason {
+    let all = findings.all;
     let ended = all.requests.saturating_sub(all.cancelled);
     let message = format!(
         "stopped on request after {} requests were due; {ended} of them had ended, and the figures cover those",
@@ -157,21 +157,21 @@ fn cancelled(evidence: &Evidence<'_>) -> Reason {
     Reason { name: LauncherReason::Cancelled, message }
 }
 
-fn deadline(evidence: &Evidence<'_>) -> Reason {
-    let all = evidence.all;
+fn deadline(findings: &Findings<'_>) -> Reason {
+    let all = findings.all;
     let open = match all.cancelled {
         0 => "the load had not ended".to_owned(),
         open => format!("{open} of {} requests had not ended", all.requests),
     };
     let message = format!(
         "at the deadline of {}, {open}; raise execution.deadlines.runSeconds, or shorten the profile",
-        evidence.run.run_deadline
+        findings.run.run_deadline
     );
     Reason { name: LauncherReason::DeadlineExceeded, message }
 }
 
-fn target_lost(evidence: &Evidence<'_>) -> Reason {
-    let all = evidence.all;
+fn target_lost(findings: &Findings<'_>) -> Reason {
+    let all = findings.all;
     let message = format!(
         "the target stopped answering: {} of {} requests succeeded{}; see why the server went away, then run again",
         all.succeeded,
@@ -181,16 +181,16 @@ fn target_lost(evidence: &Evidence<'_>) -> Reason {
     Reason { name: LauncherReason::TargetLost, message }
 }
 
-fn stop_rule(evidence: &Evidence<'_>) -> Option<Reason> {
+fn stop_rule(findings: &Findings<'_>) -> Option<Reason> {
     let ended: Vec<(&str, &EndedBy)> =
-        evidence.stages.iter().filter_map(|it| Some((it.stage.name.as_str(), it.ended_by.as_ref()?))).collect();
+        findings.stages.iter().filter_map(|it| Some((it.stage.name.as_str(), it.ended_by.as_ref()?))).collect();
     let (name, EndedBy { rule, at }) = ended.first()?;
     let others = match ended.len() - 1 {
         0 => String::new(),
         others => format!("; rules also ended {others} more stages"),
     };
-    let load = if evidence.stopped == Some(StopReason::StopRule) { ", and the load," } else { "" };
-    let all = evidence.all;
+    let load = if findings.stopped == Some(StopReason::StopRule) { ", and the load," } else { "" };
+    let all = findings.all;
     let message = format!(
         "the stop rule {rule} ended stage {name}{load} {} after the start of the run{others}{}; {}",
         Span(*at).rounded(),
@@ -201,8 +201,8 @@ fn stop_rule(evidence: &Evidence<'_>) -> Option<Reason> {
 }
 
 /// A stop is the reason for the stages that it left out.
-fn not_run(evidence: &Evidence<'_>) -> Option<Reason> {
-    let stages = evidence.stages.iter().filter(|_| evidence.stopped.is_none());
+fn not_run(findings: &Findings<'_>) -> Option<Reason> {
+    let stages = findings.stages.iter().filter(|_| findings.stopped.is_none());
     let not_run: Vec<(&str, &NotMeasured)> =
         stages.filter_map(|it| Some((it.stage.name.as_str(), it.not_run.as_ref()?))).collect();
     let (name, cause) = not_run.first()?;
@@ -213,8 +213,8 @@ fn not_run(evidence: &Evidence<'_>) -> Option<Reason> {
     Some(Reason { name: LauncherReason::StageNotRun, message: format!("stage {name}{others} was not run: {cause}") })
 }
 
-fn too_few_successes(evidence: &Evidence<'_>) -> Option<Reason> {
-    let (all, bound) = (evidence.all, evidence.run.validity.min_successful_requests);
+fn too_few_successes(findings: &Findings<'_>) -> Option<Reason> {
+    let (all, bound) = (findings.all, findings.run.validity.min_successful_requests);
     (all.succeeded < bound).then(|| {
         let message = format!(
             "{} requests succeeded, and validity.minSuccessfulRequests is {bound}{}; {}",
@@ -236,8 +236,8 @@ pub fn max_error_ratio(run: &ResolvedRun) -> Option<f64> {
     (!slo.is_some_and(|it| it.objectives.iter().any(bounds_errors))).then_some(run.validity.max_error_ratio)
 }
 
-fn too_many_errors(evidence: &Evidence<'_>) -> Option<Reason> {
-    let (all, bound) = (evidence.all, max_error_ratio(evidence.run)?);
+fn too_many_errors(findings: &Findings<'_>) -> Option<Reason> {
+    let (all, bound) = (findings.all, max_error_ratio(findings.run)?);
     let share = all.failed_share().filter(|share| *share > bound)?;
     let message = format!(
         "{} of {} requests failed, a share of {share:.4}, and validity.maxErrorRatio is {bound}{}; {}",

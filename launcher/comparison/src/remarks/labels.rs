@@ -1,7 +1,7 @@
 //! Comparability labels of two stages.
 
+use ::document::{LabelsDocument, StageDocument};
 use crds::benchmark_run::Metric;
-use report::json::{LabelsDocument, StageDocument};
 
 use super::{Remark, Severity};
 use crate::figure::Figure;

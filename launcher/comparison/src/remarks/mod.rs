@@ -5,7 +5,7 @@ mod paths;
 mod runs;
 mod stages;
 
-use report::json::{ReportDocument, StageDocument};
+use ::document::{ReportDocument, StageDocument};
 use serde::Serialize;
 
 use crate::figure::Figure;

@@ -1,11 +1,11 @@
 //! What differs between two runs as wholes.
 
+use ::document::{LoadGenTestDocument, ReportDocument, WarmUpDocument};
 use crds::{
     benchmark_run::Metric,
     figure::rate_text,
     wording::{cut, one_line},
 };
-use report::json::{LoadGenTestDocument, ReportDocument, WarmUpDocument};
 use serde_json::Value;
 
 use super::{Remark, Severity, paths};
@@ -103,7 +103,7 @@ fn same_texts(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
 /// What the server says it is; `None` where it says nothing.
 pub(crate) fn server(report: &ReportDocument) -> Option<String> {
     let server = report.server.as_ref()?;
-    let text = |it: &report::json::IdentityDocument| {
+    let text = |it: &document::IdentityDocument| {
         let name = it.engine.as_ref().map(|name| match &it.version {
             Some(version) => format!("{name} {version}"),
             None => name.clone(),

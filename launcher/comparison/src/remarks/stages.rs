@@ -1,7 +1,7 @@
 //! What differs between two stages beside their labels.
 
+use ::document::{FiguresDocument, StageDocument, Statistics};
 use crds::figure::rate_text;
-use report::json::{FiguresDocument, StageDocument, Statistics};
 use workload_profiles::workload::Load;
 
 use super::{Remark, Severity, paths};

@@ -1,7 +1,7 @@
 //! Whether a difference is found where there is one, and none where there is none.
 
 use comparison::{Answer, Comparison, FigureDocument, GateRule, Run, Verdict, compare};
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 use crate::queue::{Server, run, run_of};
 
@@ -219,7 +219,7 @@ fn a_server_that_does_not_keep_up_is_worse_than_one_that_does() {
     steady.stages[0].overloaded = Some(false);
     let mut overloaded = run(Server { prefill_ms: 9_000.0, ..Server::default() }, 2);
     overloaded.stages[0].overloaded = Some(true);
-    let wide = |it: &mut report::json::EstimateDocument| (it.low, it.high) = (Some(-1e9), Some(1e9));
+    let wide = |it: &mut document::EstimateDocument| (it.low, it.high) = (Some(-1e9), Some(1e9));
     let ttft = overloaded.stages[0].uncertainty.ttft_ms.as_mut().unwrap();
     ttft.mean.as_mut().map(wide).unwrap();
     for (base, other, verdict) in [(&steady, &overloaded, Verdict::Worse), (&overloaded, &steady, Verdict::Better)] {
@@ -265,7 +265,7 @@ fn stages_match_by_name_and_load() {
     let two = |change: &dyn Fn(&mut ReportDocument)| {
         let mut report = run(Server::default(), 2);
         let second = report.stages[0].clone();
-        report.stages.push(report::json::StageDocument { name: "r20".into(), ..second });
+        report.stages.push(document::StageDocument { name: "r20".into(), ..second });
         change(&mut report);
         report
     };

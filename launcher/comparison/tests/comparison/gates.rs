@@ -1,7 +1,7 @@
 //! What a gate lets pass.
 
 use comparison::{Gate, GateOutcome, GateRule};
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 use crate::{
     decisions::pair,
@@ -98,7 +98,7 @@ fn what_cannot_be_compared_is_inconclusive() {
         "{found:?}"
     );
     let mut two = run(Server::default(), 3);
-    two.stages.push(report::json::StageDocument { name: "r99".into(), ..two.stages[0].clone() });
+    two.stages.push(document::StageDocument { name: "r99".into(), ..two.stages[0].clone() });
     let found = gate(&base, &two, None, &[]);
     assert!(
         found.outcome == GateOutcome::Inconclusive && found.reasons[0].contains("A has no stage of this name"),

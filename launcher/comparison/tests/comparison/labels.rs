@@ -1,7 +1,7 @@
 //! What makes a comparison wrong is said, and decides nothing.
 
 use comparison::{Remark, Severity, Verdict};
-use report::json::ReportDocument;
+use document::ReportDocument;
 use serde_json::json;
 
 use crate::{

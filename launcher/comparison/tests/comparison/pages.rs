@@ -3,7 +3,7 @@
 use analysis::{Accuracy, AccuracyFigure, AccuracyLimit, NotComputed};
 use comparison::{GateRule, markdown, text};
 use crds::AccuracyVerdict;
-use report::TOOL_VERSION;
+use document::TOOL_VERSION;
 
 use crate::{
     decisions::pair,
@@ -146,7 +146,7 @@ fn many_stages_fit_into_a_comment() {
         let mut report = run(Server::default(), seed);
         let stage = report.stages[0].clone();
         report.stages =
-            (0..40).map(|it| report::json::StageDocument { name: format!("stage-{it}"), ..stage.clone() }).collect();
+            (0..40).map(|it| document::StageDocument { name: format!("stage-{it}"), ..stage.clone() }).collect();
         report
     };
     let page = markdown(&pair(&with_stages(1), &with_stages(2)));

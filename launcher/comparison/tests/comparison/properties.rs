@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use comparison::{FigureDocument, GateOutcome, GateRule, Verdict};
+use document::{EstimateDocument, ReportDocument};
 use proptest::prelude::*;
-use report::json::{EstimateDocument, ReportDocument};
 
 use crate::{
     decisions::{figures, pair},

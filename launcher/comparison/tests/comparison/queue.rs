@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crds::units::{Seed, Span};
+use document::ReportDocument;
 use measurement::{
     record::{RequestOutcome, RequestRecord},
     recorder::WireTally,
 };
-use report::json::ReportDocument;
 use workload_profiles::workload::{Arrivals, Goodput, Load, Rate, Stage};
 
 use crate::fixture::Fixture;
@@ -114,7 +114,7 @@ pub fn run_of(server: Server, count: u64, seed: u64) -> ReportDocument {
     fixture.run.validity.max_error_ratio = 1.0;
     fixture.workload.goodput = Goodput { ttft: Some(Span(Duration::from_millis(100))), ..Goodput::default() };
     fixture.workload.stages = vec![stage(count)];
-    ReportDocument::new(&fixture.report(&fixture.analyse())).unwrap()
+    fixture.report(&fixture.analyse()).document().unwrap()
 }
 
 /// `count` requests with Poisson arrivals, 10 a second.

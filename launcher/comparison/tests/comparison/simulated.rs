@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use analysis::{Measured, analyse};
+use analysis::{Evidence, Measured, analyse};
 use comparison::{FigureDocument, Verdict};
 use crds::{
     benchmark_run::{Api, SimulatorPreset},
     units::Seed,
 };
+use document::ReportDocument;
 use engine::{client::Target, issue::run_here, stop::Stop};
-use report::json::ReportDocument;
 use simulator::{SimOptions, Simulator};
 use tokio::io::duplex;
 
@@ -59,10 +59,10 @@ fn simulated(options: SimOptions, seed: u64) -> ReportDocument {
     let result = runtime.block_on(async {
         run_here(&fixture.workload, "m", &target(options), Seed(seed), &Stop::default()).await.unwrap()
     });
-    let analysis = analyse(&Measured::from(&result), &fixture.workload, &fixture.run, "m");
+    let analysis = analyse(&Evidence::new(Measured::from(&result), &fixture.workload, &fixture.run, "m"));
     let mut analysed = fixture.analyse();
     analysed.analysis = analysis;
-    ReportDocument::new(&fixture.report(&analysed)).unwrap()
+    fixture.report(&analysed).document().unwrap()
 }
 
 fn queue_workload(mut workload: workload_profiles::Workload) -> workload_profiles::Workload {

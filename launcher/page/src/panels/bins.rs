@@ -1,7 +1,7 @@
 //! Columns of a time series as lines and bars over time.
 
 use charts::{Bar, Place, Series, Tone};
-use report::json::{Column, TimeSeriesDocument, TimesDocument};
+use document::{Column, TimeSeriesDocument, TimesDocument};
 
 use super::plot::{line, seconds};
 
@@ -95,7 +95,7 @@ pub(super) fn together(counts: &Column<u64>) -> usize {
 }
 
 /// The series of the whole run, or why there is none.
-pub(super) fn of_run(document: &report::json::ReportDocument) -> Result<&TimeSeriesDocument, String> {
+pub(super) fn of_run(document: &document::ReportDocument) -> Result<&TimeSeriesDocument, String> {
     document.time_series.as_ref().ok_or_else(|| {
         "The report has no series over time: no request was issued, or a release without them wrote it.".to_owned()
     })

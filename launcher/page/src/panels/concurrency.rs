@@ -1,7 +1,7 @@
 //! Requests under way, as the client and as the servers count them.
 
 use charts::{Figure, Place, Shape, Tone};
-use report::json::{ReportDocument, ServerSeriesDocument};
+use document::{ReportDocument, ServerSeriesDocument};
 use workload_profiles::workload::Load;
 
 use super::{

@@ -1,6 +1,6 @@
 //! Cost of a million output tokens against interactivity: with the user's own price alone.
 
-use report::json::{ReportDocument, StageDocument};
+use document::{ReportDocument, StageDocument};
 
 use super::{
     Content,

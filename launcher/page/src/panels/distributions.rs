@@ -2,7 +2,7 @@
 
 use charts::{Figure, Interval, Place, Series, Shape, Tone};
 use crds::wording::percent;
-use report::json::{DistributionDocument, DistributionsDocument, ReportDocument};
+use document::{DistributionDocument, DistributionsDocument, ReportDocument};
 
 use super::{
     Content,

@@ -1,7 +1,7 @@
 //! How busy the GPUs were, and how much power they drew.
 
 use charts::Tone;
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 use super::{
     Content,

@@ -1,7 +1,7 @@
 //! Throughput against interactivity: each stage a point, and the stages that no other one beats in both.
 
 use charts::{Figure, Place, Point, Shape, Tone};
-use report::json::{ReportDocument, StageDocument};
+use document::{ReportDocument, StageDocument};
 
 use super::{
     Content,

@@ -1,7 +1,7 @@
 //! ITL over time: how many gaps of which length there were when.
 
 use charts::{Heat, Shape, Tone};
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 use super::{
     Content,

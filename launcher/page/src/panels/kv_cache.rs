@@ -1,7 +1,7 @@
 //! How full the KV cache of the servers was.
 
 use charts::Tone;
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 use super::{
     Content,

@@ -2,7 +2,7 @@
 
 use charts::{Figure, Mark, MarkAt, Point, Series, Shape, Tone};
 use crds::benchmark_run::{EVERY_STAGE, Metric, Stat};
-use report::json::{
+use document::{
     EstimateDocument, FiguresDocument, LatenciesDocument, ObjectiveDocument, ReportDocument, Statistics,
     UncertaintyDocument,
 };

@@ -1,7 +1,7 @@
 //! TTFT and E2E latency over time, with the warm-up and the steady window.
 
 use charts::Figure;
-use report::json::{ReportDocument, TimesDocument};
+use document::{ReportDocument, TimesDocument};
 
 use super::{
     Content,

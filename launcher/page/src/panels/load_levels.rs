@@ -1,7 +1,7 @@
 //! The load of each stage as a number, for curves over load.
 
 use charts::Axis;
-use report::json::{ReportDocument, StageDocument};
+use document::{ReportDocument, StageDocument};
 use workload_profiles::workload::Load;
 
 use super::plot::quantity;

@@ -27,7 +27,7 @@ mod tests;
 mod tokens;
 
 use charts::Figure;
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 /// One panel: figures that answer one question.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! What the load asked for, what was sent, and what came back; and how late the client sent.
 
 use charts::Tone;
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 use crate::text::number;
 

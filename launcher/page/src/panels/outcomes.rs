@@ -1,7 +1,7 @@
 //! How requests ended, over time.
 
 use charts::{Shape, Tone};
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 use super::{
     Content,

@@ -1,7 +1,7 @@
 //! Short constructors for figures.
 
 use charts::{Axis, Figure, Mark, MarkAt, Place, Scale, Series, Shape, Tone};
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 /// Why a panel of latencies has no data.
 pub(super) const NO_SUCCESS: &str = "No request succeeded.";

@@ -1,7 +1,7 @@
 //! The share of prompt tokens that the servers had in their prefix cache: as their metrics and as the usage of their answers say.
 
 use charts::{Bar, Shape, Tone};
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 use super::{
     Content,

@@ -1,7 +1,7 @@
 //! Single requests on a time line: waiting, prefill and decode.
 
 use charts::{Axis, Request, Scale, Shape, Tone};
-use report::json::{ReportDocument, RequestSampleDocument};
+use document::{ReportDocument, RequestSampleDocument};
 
 use super::{
     Content,

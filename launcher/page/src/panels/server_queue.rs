@@ -1,7 +1,7 @@
 //! The queue of the servers: requests that run and wait, and those that lost their place in the KV cache.
 
 use charts::Tone;
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 use super::{
     Content,

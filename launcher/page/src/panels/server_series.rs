@@ -1,7 +1,7 @@
 //! The series of the servers over time, or why there is none.
 
 use charts::{Figure, Place, Series, Tone};
-use report::json::{Column, ReportDocument, ServerSeriesDocument};
+use document::{Column, ReportDocument, ServerSeriesDocument};
 
 use super::{
     bins::Bins,

@@ -1,7 +1,7 @@
 //! When stages were, for figures over time: their borders, their warm-up and their steady window.
 
 use charts::{Figure, MarkAt, Shade, Tone};
-use report::json::{ReportDocument, StageDocument};
+use document::{ReportDocument, StageDocument};
 use workload_profiles::workload::Margin;
 
 use super::plot::{mark, seconds};

@@ -1,7 +1,7 @@
 //! Tokens by where they came from, and what the client counts beside them.
 
 use charts::{Figure, Shape, Tone};
-use report::json::{Column, ReportDocument, ServerSeriesDocument};
+use document::{Column, ReportDocument, ServerSeriesDocument};
 
 use super::{
     Content,

@@ -1,7 +1,7 @@
 //! The top of the page: what was measured, whether it counts, and how to repeat it.
 
 use crds::{Met, Outcome, wording::percent};
-use report::json::{LabelsDocument, ObjectiveDocument, ReportDocument, StageDocument};
+use document::{LabelsDocument, ObjectiveDocument, ReportDocument, StageDocument};
 use serde::Serialize;
 
 use crate::{

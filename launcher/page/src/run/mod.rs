@@ -10,7 +10,7 @@ mod tables;
 mod tests;
 mod tiles;
 
-use report::json::ReportDocument;
+use document::ReportDocument;
 use serde::Serialize;
 
 use crate::{

@@ -1,7 +1,7 @@
 //! The headline figures as tiles: each figure with its interval, or why it has none.
 
 use crds::wording::percent;
-use report::json::{EstimateDocument, FiguresDocument, LatenciesDocument, ReportDocument, StageDocument, Statistics};
+use document::{EstimateDocument, FiguresDocument, LatenciesDocument, ReportDocument, StageDocument, Statistics};
 use serde::Serialize;
 
 use crate::{

@@ -4,8 +4,9 @@ use serde_json::{Map, Value, json};
 use workload_profiles::workload::{LengthDistribution, OutputLength, PromptText, RequestSource, Shape};
 
 use super::insert;
-use crate::{Report, TOOL, TOOL_VERSION, redact::profile_value};
+use crate::{Report, TOOL, TOOL_VERSION};
 use analysis::StageAnalysis;
+use document::redact::profile_value;
 
 /// `None`: the format requires a prompt length, and the length of these prompts is not known.
 pub(super) fn load(report: &Report<'_>, stage: &StageAnalysis, index: usize) -> Option<Value> {

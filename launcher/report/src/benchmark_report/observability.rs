@@ -10,8 +10,8 @@ use server_metrics::{
 };
 
 use super::{Revision, STACK_LABEL, insert, steady_state, time_series};
-use crate::{Report, ServerReport};
-use analysis::StageAnalysis;
+use crate::Report;
+use analysis::{StageAnalysis, servers::ServerAnalysis};
 
 /// `None` where nothing is known of servers and steady state.
 pub(super) fn observability(
@@ -21,7 +21,7 @@ pub(super) fn observability(
     index: usize,
 ) -> Option<Value> {
     let mut all = Map::new();
-    if let Some(server) = report.server_metrics
+    if let Some(server) = report.analysis.servers.as_ref()
         && let Some(Some(figures)) = server.stages.get(index)
     {
         let series = server.over_time.as_ref().filter(|_| revision == Revision::V021);
@@ -58,7 +58,7 @@ fn aggregate(of: &WindowFigures) -> Option<Value> {
 }
 
 /// The same by the names that llm-d-benchmark makes of the servers' metrics, and that Prism reads.
-fn by_metric(server: &ServerReport, of: &WindowFigures) -> impl Iterator<Item = (String, Value)> {
+fn by_metric(server: &ServerAnalysis, of: &WindowFigures) -> impl Iterator<Item = (String, Value)> {
     let vllm = [
         ("vllm_kv_cache_usage_perc", levels("fraction", of.kv_cache_usage)),
         ("vllm_prefix_cache_hit_rate", one("fraction", of.prefix_hit_share())),
@@ -77,7 +77,7 @@ fn by_metric(server: &ServerReport, of: &WindowFigures) -> impl Iterator<Item = 
 }
 
 /// Whether the servers that serve models are vLLM, and nothing else is among what the figures are of.
-fn are_all_vllm(server: &ServerReport) -> bool {
+fn are_all_vllm(server: &ServerAnalysis) -> bool {
     let mut engines =
         server.scraped.addresses.iter().filter_map(|it| it.engine).filter(|it| it.serves_model()).peekable();
     engines.peek().is_some() && engines.all(|it| it == Engine::Vllm)

@@ -1,16 +1,14 @@
-//! [I/O] What the page shows of a run, read from its `report.json`. Fields that the page does not show are not read, and fields that a
-//! report does not have are not shown, so that reports of older and newer releases have rows too.
+//! [I/O] What the page shows of a run, read from its `report.json`. A report that this release cannot read has a row with the reason.
 
 use std::path::Path;
 
-use crds::wording::one_line;
+use crds::{LauncherReason, Met, Word as _, resolve::Endpoint, wording::one_line};
+use document::{FiguresDocument, ReportDocument, StageDocument, TimeSeriesDocument};
 use files::user_file;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 use super::folders::{Found, Kind, REPEATS, Stamp};
 use crate::REPORT_FILE_NAME;
-use crate::json::FORMAT;
 
 /// The largest file that is read. A report of 100 stages with a time series each has 2 MiB.
 const MAX_REPORT: u64 = 64 << 20;
@@ -103,29 +101,17 @@ impl Entry {
 }
 
 fn run(folder: &Path, stamp: Stamp) -> Result<Run, String> {
-    let report: Report = read(&folder.join(REPORT_FILE_NAME), stamp)?;
-    let format = report.format.as_str();
-    // Later versions keep the names that are read here, or have rows without them.
-    let (ours, _) = FORMAT.rsplit_once('/').unwrap_or((FORMAT, ""));
-    if !format.strip_prefix(ours).is_some_and(|it| it.starts_with('/')) {
-        return Err(format!("report.json is not of benchwright: its format is {format:?}"));
-    }
-    let tests = report.workload.loadgen.as_ref().and_then(|_| tests(folder));
-    Ok(report.row(tests))
-}
-
-/// `None` where the summary cannot be read.
-fn tests(folder: &Path) -> Option<String> {
-    let path = folder.join("summary.json");
-    let stamp = Stamp { bytes: path.metadata().ok()?.len(), modified_ms: 0 };
-    let summary: Summary = read(&path, stamp).ok()?;
-    let tests = summary.tests.iter().map(|it| format!("{} {}", it.scenario, it.result));
-    Some(listed(tests.collect()))
+    let content = content(&folder.join(REPORT_FILE_NAME), stamp)?;
+    let text = std::str::from_utf8(&content).map_err(|error| format!("{REPORT_FILE_NAME} is no text: {error}"))?;
+    let report = ReportDocument::read(text).map_err(|error| format!("{REPORT_FILE_NAME}: {error}"))?;
+    Ok(row(&report))
 }
 
 /// Of a series of runs of one load; each of them has a row of its own.
 fn repeats(folder: &Path, stamp: Stamp) -> Result<Run, String> {
-    let repeats: Repeats = read(&folder.join(REPEATS), stamp)?;
+    let content = content(&folder.join(REPEATS), stamp)?;
+    let repeats: Repeats =
+        serde_json::from_slice(&content).map_err(|error| format!("{REPEATS} cannot be read: {error}"))?;
     let first = repeats.runs.first();
     let stages = repeats.stages.into_iter().map(|it| it.name).collect();
     Ok(Run {
@@ -139,14 +125,12 @@ fn repeats(folder: &Path, stamp: Stamp) -> Result<Run, String> {
     })
 }
 
-fn read<T: DeserializeOwned>(path: &Path, stamp: Stamp) -> Result<T, String> {
+fn content(path: &Path, stamp: Stamp) -> Result<Vec<u8>, String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if stamp.bytes > MAX_REPORT {
         return Err(format!("{name} has {} bytes, more than the {MAX_REPORT} that are read", stamp.bytes));
     }
-    let content =
-        user_file::read_regular(path, MAX_REPORT).map_err(|error| format!("{name} cannot be read: {error}"))?;
-    serde_json::from_slice(&content).map_err(|error| format!("{name} cannot be read: {error}"))
+    user_file::read_regular(path, MAX_REPORT).map_err(|error| format!("{name} cannot be read: {error}"))
 }
 
 /// A text from outside on one line, and not too long.
@@ -165,111 +149,6 @@ fn listed(names: Vec<String>) -> String {
     if count > MAX_NAMES { format!("{} ... ({count})", first.join(", ")) } else { first.join(", ") }
 }
 
-/// The parts of `report.json` that are read.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Report {
-    format: String,
-    run: Name,
-    model: String,
-    started: String,
-    outcome: String,
-    reasons: Vec<Reason>,
-    objectives: Vec<Objective>,
-    figures: Figures,
-    stages: Vec<Stage>,
-    time_series: Option<Series>,
-    resolved_run: Resolved,
-    workload: Workload,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Name {
-    name: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Reason {
-    reason: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Objective {
-    met: Value,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Stage {
-    name: String,
-    overloaded: bool,
-    figures: Figures,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Figures {
-    requests: u64,
-    succeeded: u64,
-    duration_ms: f64,
-    throughput: Option<Throughput>,
-    ttft_ms: Option<Percentiles>,
-    tpot_ms: Option<Percentiles>,
-    itl_ms: Option<Percentiles>,
-    latency_ms: Option<Percentiles>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Throughput {
-    requests_per_second: Option<f64>,
-    output_tokens_per_second: Option<f64>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Percentiles {
-    p50: Option<f64>,
-    p99: Option<f64>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Series {
-    bin_ms: f64,
-    output_tokens: Vec<u64>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Resolved {
-    endpoint: Value,
-    profile_source: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Workload {
-    loadgen: Option<Value>,
-}
-
-/// The parts of `summary.json` of LoadGen tests.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Summary {
-    tests: Vec<Test>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Test {
-    scenario: String,
-    result: String,
-}
-
 /// The parts of `repeats.json`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -283,72 +162,79 @@ struct Repeats {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
+struct Name {
+    name: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct Repeat {
     started: String,
 }
 
-impl Report {
-    /// `tests`: LoadGen's verdicts.
-    fn row(&self, tests: Option<String>) -> Run {
-        let endpoint = &self.resolved_run.endpoint;
-        let target = endpoint.get("url").and_then(Value::as_str).unwrap_or(match endpoint.get("simulator") {
-            Some(_) => "simulator",
-            None => "",
-        });
-        let met = self.objectives.iter().filter(|it| it.met == "True").count();
-        let missed = self.objectives.iter().filter(|it| it.met == "False").count();
-        let open = self.objectives.len() - met - missed;
-        let objectives = match (met, missed, open) {
-            // Nothing was met or missed: that is no score.
-            (0, 0, open) => format!("{open} objectives undecided"),
-            (met, _, 0) => format!("{met} of {} objectives met", self.objectives.len()),
-            (met, _, open) => format!("{met} of {} objectives met, {open} undecided", self.objectives.len()),
-        };
-        let objectives = Some(objectives);
-        let objectives = objectives.filter(|_| !self.objectives.is_empty());
-        let reasons = self.reasons.iter().map(|it| it.reason.clone()).filter(|it| it != "RunSucceeded").collect();
-        let overloaded = listed(self.stages.iter().filter(|it| it.overloaded).map(|it| it.name.clone()).collect());
-        let overloaded =
-            Some(overloaded).filter(|it| !it.is_empty()).map(|it| format!("the server did not keep up in {it}"));
-        let remarks = [tests, objectives, overloaded, Some(listed(reasons)).filter(|it| !it.is_empty())];
-        let rate = |of: fn(&Throughput) -> Option<f64>| self.range(|it| of(it.throughput.as_ref()?));
-        let (curve, curve_most) = self.time_series.as_ref().and_then(curve).unzip();
-        Run {
-            name: text(&self.run.name),
-            started: text(&self.started),
-            duration_ms: significant(self.figures.duration_ms),
-            model: text(&self.model),
-            target: text(target),
-            profile: text(&self.resolved_run.profile_source),
-            stages: listed(self.stages.iter().map(|it| it.name.clone()).collect()),
-            outcome: text(&self.outcome),
-            remark: text(&remarks.into_iter().flatten().collect::<Vec<_>>().join("; ")),
-            requests: self.figures.requests,
-            unanswered: self.figures.requests.saturating_sub(self.figures.succeeded),
-            output_tokens_per_second: rate(|it| it.output_tokens_per_second),
-            requests_per_second: rate(|it| it.requests_per_second),
-            ttft_p50_ms: self.range(|it| it.ttft_ms.as_ref()?.p50),
-            ttft_p99_ms: self.range(|it| it.ttft_ms.as_ref()?.p99),
-            tpot_p50_ms: self.range(|it| it.tpot_ms.as_ref()?.p50),
-            itl_p99_ms: self.range(|it| it.itl_ms.as_ref()?.p99),
-            latency_p99_ms: self.range(|it| it.latency_ms.as_ref()?.p99),
-            curve: curve.unwrap_or_default(),
-            curve_most,
-        }
-    }
-
-    /// The least and the most of all stages.
-    fn range(&self, of: impl Fn(&Figures) -> Option<f64>) -> Option<[f64; 2]> {
-        let values = self.stages.iter().filter_map(|it| of(&it.figures)).filter(|it| it.is_finite()).map(significant);
-        values.fold(None, |range, it| {
-            Some(range.map_or([it, it], |[least, most]: [f64; 2]| [least.min(it), most.max(it)]))
-        })
+fn row(report: &ReportDocument) -> Run {
+    let target = match &report.resolved_run.endpoint {
+        Endpoint::Url(url) => url,
+        Endpoint::Simulator(_) => "simulator",
+        Endpoint::Server(_) => "",
+    };
+    let tests = report.loadgen.iter().flat_map(|it| &it.tests);
+    let tests: Vec<String> = tests.map(|it| format!("{} {}", it.scenario.name(), it.result)).collect();
+    let reasons = report.reasons.iter().map(|it| it.reason.clone());
+    let reasons = reasons.filter(|it| it != LauncherReason::RunSucceeded.name()).collect();
+    let overloaded = report.stages.iter().filter(|it| it.overloaded == Some(true));
+    let overloaded: Vec<String> = overloaded.map(|it| it.name.clone()).collect();
+    let named = |names: Vec<String>, words: &str| (!names.is_empty()).then(|| format!("{words}{}", listed(names)));
+    let remarks =
+        [named(tests, ""), objectives(report), named(overloaded, "the server did not keep up in "), named(reasons, "")];
+    let range = |of: fn(&FiguresDocument) -> Option<f64>| range(&report.stages, of);
+    let (curve, curve_most) = report.time_series.as_ref().and_then(curve).unzip();
+    Run {
+        name: text(&report.run.name),
+        started: report.started.to_string(),
+        duration_ms: significant(report.figures.duration_ms),
+        model: text(&report.model),
+        target: text(target),
+        profile: text(&report.resolved_run.profile_source),
+        stages: listed(report.stages.iter().map(|it| it.name.clone()).collect()),
+        outcome: report.outcome.name().to_owned(),
+        remark: text(&remarks.into_iter().flatten().collect::<Vec<_>>().join("; ")),
+        requests: report.figures.requests,
+        unanswered: report.figures.requests.saturating_sub(report.figures.succeeded),
+        output_tokens_per_second: range(|it| Some(it.throughput.as_ref()?.output_tokens_per_second)),
+        requests_per_second: range(|it| Some(it.throughput.as_ref()?.requests_per_second)),
+        ttft_p50_ms: range(|it| Some(it.ttft_ms.as_ref()?.p50)),
+        ttft_p99_ms: range(|it| Some(it.ttft_ms.as_ref()?.p99)),
+        tpot_p50_ms: range(|it| Some(it.tpot_ms.as_ref()?.p50)),
+        itl_p99_ms: range(|it| Some(it.itl_ms.as_ref()?.p99)),
+        latency_p99_ms: range(|it| Some(it.latency_ms.as_ref()?.p99)),
+        curve: curve.unwrap_or_default(),
+        curve_most,
     }
 }
 
+/// How many objectives were met; `None` for a run without objectives.
+fn objectives(report: &ReportDocument) -> Option<String> {
+    let all = report.objectives.len();
+    let count = |met: Met| report.objectives.iter().filter(|it| it.met == met).count();
+    let (met, missed) = (count(Met::True), count(Met::False));
+    (all > 0).then(|| match (met, missed, all - met - missed) {
+        // Nothing was met or missed: that is no score.
+        (0, 0, open) => format!("{open} objectives undecided"),
+        (met, _, 0) => format!("{met} of {all} objectives met"),
+        (met, _, open) => format!("{met} of {all} objectives met, {open} undecided"),
+    })
+}
+
+/// The least and the most of all stages.
+fn range(stages: &[StageDocument], of: impl Fn(&FiguresDocument) -> Option<f64>) -> Option<[f64; 2]> {
+    let values = stages.iter().filter_map(|it| of(&it.figures)).filter(|it| it.is_finite()).map(significant);
+    values.fold(None, |range, it| Some(range.map_or([it, it], |[least, most]: [f64; 2]| [least.min(it), most.max(it)])))
+}
+
 /// Tokens per second of at most [`POINTS`] equal parts of the run, in percent of the most, and the most. `None` without tokens.
-fn curve(series: &Series) -> Option<(Vec<u8>, f64)> {
-    let bins = &series.output_tokens;
+fn curve(series: &TimeSeriesDocument) -> Option<(Vec<u8>, f64)> {
+    let bins = &series.output_tokens.0;
     let width = bins.len().div_ceil(POINTS).max(1);
     let rates: Vec<f64> = bins
         .chunks(width)
@@ -369,11 +255,23 @@ fn significant(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use document::Column;
+
     use super::*;
+
+    fn report() -> ReportDocument {
+        ReportDocument::read(include_str!("../../../page/fixtures/report.json")).unwrap()
+    }
 
     #[test]
     fn a_curve_has_at_most_so_many_points_and_ends_at_its_most() {
-        let of = |tokens: &[u64]| curve(&Series { bin_ms: 500.0, output_tokens: tokens.to_vec() });
+        let empty = r#"{"binMs": 1, "startMs": 0, "firstEventMs": 0, "lastEventMs": 0, "due": [], "sent": [], "ended": {},
+            "underWay": [], "outputTokens": []}"#;
+        let series: TimeSeriesDocument = serde_json::from_str(empty).unwrap();
+        let of = |tokens: &[u64]| {
+            let output_tokens = Column(tokens.to_vec());
+            curve(&TimeSeriesDocument { bin_ms: 500.0, output_tokens, ..series.clone() })
+        };
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[0, 0]), None);
         assert_eq!(of(&[5, 10, 0]), Some((vec![50, 100, 0], 20.0)));
@@ -381,14 +279,16 @@ mod tests {
         let (points, most) = of(&long).unwrap();
         assert!(points.len() <= POINTS && points.is_sorted() && points.last() == Some(&100), "{points:?}");
         assert!((most - 471.0).abs() < 1.0, "{most}");
-        assert_eq!(curve(&Series { bin_ms: 0.0, output_tokens: vec![1] }), None);
+        let no_width = TimeSeriesDocument { bin_ms: 0.0, output_tokens: Column(vec![1]), ..series };
+        assert_eq!(curve(&no_width), None);
     }
 
     #[test]
     fn a_server_that_did_not_keep_up_is_a_remark() {
-        let report = r#"{"outcome": "Passed", "stages": [{"name": "r8"}, {"name": "r24", "overloaded": true}]}"#;
-        let row = serde_json::from_str::<Report>(report).unwrap().row(None);
-        assert_eq!(row.remark, "the server did not keep up in r24");
+        let mut report = report();
+        assert_eq!(row(&report).remark, "");
+        report.stages[0].overloaded = Some(true);
+        assert_eq!(row(&report).remark, "the server did not keep up in r10");
     }
 
     #[test]

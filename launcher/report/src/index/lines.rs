@@ -6,12 +6,11 @@ use std::{
 };
 
 use crate::{
-    Report,
     folder::Stored,
     markdown::cell,
-    text::{self, NOTHING, number, percentile, time},
+    text::{self, NOTHING, millis, number, percentile},
 };
-use analysis::{Analysis, Figures};
+use document::{FiguresDocument, ReportDocument};
 
 /// The name of the file.
 pub(super) const FILE_NAME: &str = "index.md";
@@ -44,28 +43,31 @@ pub(super) fn append(mut file: &File, row: &str) -> io::Result<()> {
     })
 }
 
-pub(super) fn row(report: &Report<'_>, stored: &Stored) -> String {
-    let analysis = report.analysis;
+pub(super) fn row(document: &ReportDocument, stored: &Stored) -> String {
+    let (run, figures) = (&document.resolved_run, &document.figures);
+    let time = |at: f64, permille, count| (at, percentile(millis(at), permille, count));
     let cells = [
         format!("[{name}]({name}/report.md)", name = stored.name),
-        cell(&text::profile(report.run)),
-        cell(&load(report)),
-        cell(report.run.endpoint.name()),
-        cell(&analysis.model),
-        outcome(report),
-        analysis.all.requests.to_string(),
-        (analysis.all.failed + analysis.all.cancelled).to_string(),
-        of_stages(analysis, |it| it.ttft.map(|it| (it.p50.as_secs_f64(), percentile(time(it.p50), 500, it.count)))),
-        of_stages(analysis, |it| it.ttft.map(|it| (it.p99.as_secs_f64(), percentile(time(it.p99), 990, it.count)))),
-        of_stages(analysis, |it| it.itl.map(|it| (it.p99.as_secs_f64(), percentile(time(it.p99), 990, it.count)))),
-        of_stages(analysis, |it| it.throughput.map(|it| (it.output_tokens, number(it.output_tokens)))),
+        cell(&text::profile(run)),
+        cell(&load(document)),
+        cell(run.endpoint.name()),
+        cell(&document.model),
+        outcome(document),
+        figures.requests.to_string(),
+        figures.failed.saturating_add(figures.cancelled).to_string(),
+        of_stages(document, |it| it.ttft_ms.as_ref().map(|it| time(it.p50, 500, it.count))),
+        of_stages(document, |it| it.ttft_ms.as_ref().map(|it| time(it.p99, 990, it.count))),
+        of_stages(document, |it| it.itl_ms.as_ref().map(|it| time(it.p99, 990, it.count))),
+        of_stages(document, |it| {
+            it.throughput.as_ref().map(|it| (it.output_tokens_per_second, number(it.output_tokens_per_second)))
+        }),
     ];
     format!("| {} |\n", cells.join(" | "))
 }
 
 /// A figure, given with its text; of several stages the least and the most.
-fn of_stages(analysis: &Analysis, figure: impl Fn(&Figures) -> Option<(f64, String)>) -> String {
-    let mut found: Vec<(f64, String)> = analysis.stages.iter().filter_map(|it| figure(&it.figures)).collect();
+fn of_stages(document: &ReportDocument, figure: impl Fn(&FiguresDocument) -> Option<(f64, String)>) -> String {
+    let mut found: Vec<(f64, String)> = document.stages.iter().filter_map(|it| figure(&it.figures)).collect();
     found.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     match (found.first(), found.last()) {
         (Some((_, least)), Some((_, most))) if least != most => format!("{least} to {most}"),
@@ -75,8 +77,8 @@ fn of_stages(analysis: &Analysis, figure: impl Fn(&Figures) -> Option<(f64, Stri
 }
 
 /// The names of the stages, which tell their rates or how many requests are under way: `c1, c2, c4 ... c64 (7 stages)`.
-fn load(report: &Report<'_>) -> String {
-    let names: Vec<&str> = report.workload.stages.iter().map(|it| it.name.as_str()).collect();
+fn load(document: &ReportDocument) -> String {
+    let names: Vec<&str> = document.stages.iter().map(|it| it.name.as_str()).collect();
     match names.as_slice() {
         [first @ .., last] if names.len() > MAX_STAGES => {
             format!("{} ... {last} ({} stages)", first[..MAX_STAGES - 1].join(", "), names.len())
@@ -86,11 +88,11 @@ fn load(report: &Report<'_>) -> String {
 }
 
 /// The outcome, and what LoadGen says of each test.
-fn outcome(report: &Report<'_>) -> String {
-    let tests = report.loadgen.iter().flat_map(|it| it.verdicts());
-    let tests: String = tests.map(|it| format!(", {} {}", it.scenario.name(), it.result)).collect();
-    let goals = text::goals(report.analysis).map(|it| format!("; {}", it.text)).unwrap_or_default();
-    format!("{}{tests}{goals}", report.analysis.verdict.outcome.name())
+fn outcome(document: &ReportDocument) -> String {
+    let tests = document.loadgen.iter().flat_map(|it| &it.tests);
+    let tests: String = tests.map(|it| format!(", {} {}", it.scenario.name(), cell(&it.result))).collect();
+    let goals = text::goals(document).map(|it| format!("; {}", it.text)).unwrap_or_default();
+    format!("{}{tests}{goals}", document.outcome.name())
 }
 
 #[cfg(test)]

@@ -18,7 +18,8 @@ use std::{
 
 use rustix::fs::OFlags;
 
-use super::{Report, folder::Stored};
+use super::folder::Stored;
+use document::ReportDocument;
 
 pub use page::Rebuilt;
 
@@ -34,9 +35,9 @@ const MAX_READ: usize = 200;
 ///
 /// # Errors
 /// The root cannot be written, or its file system knows no links. The folder itself is whole all the same.
-pub fn add(root: &Path, report: &Report<'_>, stored: &Stored) -> io::Result<()> {
+pub fn add(root: &Path, document: &ReportDocument, stored: &Stored) -> io::Result<()> {
     let file = lock(root, Missing::Made)?;
-    lines::append(&file, &lines::row(report, stored))?;
+    lines::append(&file, &lines::row(document, stored))?;
     point_latest(root, &stored.name)?;
     page::update(root, MAX_READ)?;
     Ok(())

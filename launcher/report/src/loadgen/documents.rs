@@ -1,6 +1,9 @@
 //! `config.json` and `summary.json` of a run with LoadGen tests. The same types are written and read.
 
-use analysis::loadgen::verdict::{CorrectedFigures, TestVerdict, TrialVerdict};
+use analysis::loadgen::{
+    judged::LoadGenTests,
+    verdict::{CorrectedFigures, TestVerdict, TrialVerdict},
+};
 use crds::{accuracy::AccuracyVerdict, summary::Outcome};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,8 +13,8 @@ use workload_profiles::{
     workload::{LoadGen, RequestSource, Sampling, Timeouts},
 };
 
-use super::LoadGenReport;
-use crate::{Report, TOOL_VERSION, redact::redact};
+use crate::{Report, TOOL_VERSION};
+use document::redact::redact;
 
 /// The name of the stage of a performance phase.
 const PERFORMANCE: &str = "performance";
@@ -32,7 +35,7 @@ pub struct LoadGenConfig {
 }
 
 impl LoadGenConfig {
-    pub(super) fn new(report: &Report<'_>, loadgen: &LoadGen, tests: &LoadGenReport) -> LoadGenConfig {
+    pub(super) fn new(report: &Report<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> LoadGenConfig {
         LoadGenConfig {
             tool: tool(),
             target: report.run.endpoint.name().to_owned(),
@@ -76,7 +79,7 @@ pub struct LoadGenSummary {
 }
 
 impl LoadGenSummary {
-    pub(super) fn new(report: &Report<'_>, loadgen: &LoadGen, tests: &LoadGenReport) -> LoadGenSummary {
+    pub(super) fn new(report: &Report<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> LoadGenSummary {
         let analysis = report.analysis;
         LoadGenSummary {
             tool: tool(),
@@ -95,7 +98,7 @@ impl LoadGenSummary {
 }
 
 /// The keys of the runner's `summary.json`. Figures of accuracy are on its scale of 0 to 1.
-fn runner_keys(report: &Report<'_>, loadgen: &LoadGen, tests: &LoadGenReport) -> Map<String, Value> {
+fn runner_keys(report: &Report<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> Map<String, Value> {
     let of_mode = |mode| tests.verdicts().find(|it| it.mode == mode && !it.audited);
     let performance = of_mode(Mode::PerformanceOnly);
     let scenario = tests.verdicts().next().map(|it| it.scenario.name().to_lowercase());
@@ -160,7 +163,7 @@ fn runner_keys(report: &Report<'_>, loadgen: &LoadGen, tests: &LoadGenReport) ->
 }
 
 /// The category of MLPerf; `None` if benchmark and scenario do not determine it.
-fn category(benchmark: &str, tests: &LoadGenReport) -> Option<&'static str> {
+fn category(benchmark: &str, tests: &LoadGenTests) -> Option<&'static str> {
     match tests.verdicts().next()?.scenario {
         Scenario::SingleStream | Scenario::MultiStream => Some("edge"),
         Scenario::Offline if benchmark == "llama3_1-8b-edge" => Some("edge"),

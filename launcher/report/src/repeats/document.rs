@@ -14,7 +14,8 @@ use super::{
     FORMAT, Repeat, Series, SeriesVerdict,
     rows::{self, FigureRow, StageRows},
 };
-use crate::{TOOL_VERSION, json::ReasonDocument};
+use crate::TOOL_VERSION;
+use document::ReasonDocument;
 
 /// `repeats.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

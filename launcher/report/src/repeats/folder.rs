@@ -9,12 +9,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crds::{
-    envelope::ArtifactRef,
-    resolve::{RunIdentity, repeat_name},
-};
+use crds::{envelope::ArtifactRef, resolve::repeat_name};
 
-use super::{Repeat, RepeatsDocument, Series, markdown};
+use super::{RepeatsDocument, Series, markdown};
 use crate::{
     folder::{StorageError, Stored, claim},
     junit,
@@ -51,11 +48,7 @@ impl SeriesFolder {
         let page = markdown(series);
         let json = self.write_file("repeats.json", |file| document.write(file))?;
         let markdown = self.write_file("repeats.md", |file| file.write_all(page.as_bytes()))?;
-        let suite = |it: &Repeat| {
-            let run = RunIdentity { repeat_number: Some(it.number), ..series.run.clone() };
-            junit::suite(run.title(), &it.analysis)
-        };
-        let suites: Vec<_> = series.repeats.iter().map(suite).collect();
+        let suites: Vec<_> = series.repeats.iter().map(|it| it.cases.clone()).collect();
         let junit = self.write_file(junit::FILE_NAME, |file| ::junit::write(&suites, file))?;
         Ok(Stored { path: self.path.clone(), name: self.name.clone(), artifacts: vec![json, markdown, junit] })
     }

@@ -16,7 +16,9 @@ use crds::{
     summary::{RunSummary, StageSummary},
 };
 
-use super::{folder::Stored, json::ManagedServerDocument, startup::ServerStart};
+use super::folder::Stored;
+use ::document::{ManagedServerDocument, ServerStart};
+use junit::Suite;
 
 pub use document::{RepeatDocument, RepeatedFigureDocument, RepeatedStageDocument, RepeatsDocument};
 pub use envelope::envelope;
@@ -24,7 +26,7 @@ pub use folder::SeriesFolder;
 pub use markdown::render as markdown;
 pub use terminal::table;
 
-/// The version of `repeats.json`, as [`crate::json::FORMAT`] is that of `report.json`.
+/// The version of `repeats.json`, as [`document::FORMAT`] is that of `report.json`.
 pub const FORMAT: &str = "benchwright.dev/repeats/v1";
 
 /// A run of a series that was measured.
@@ -39,6 +41,8 @@ pub struct Repeat {
     /// How long its server took to start.
     pub start: StartTimes,
     pub analysis: Analysis,
+    /// Its test cases.
+    pub cases: Suite,
 }
 
 /// How long the server of a run took to start, in seconds; of several replicas the longest time. A time that a replica lacks is absent.

@@ -22,11 +22,11 @@ use server_metrics::{
     series::{Scrape, Series},
 };
 
-use super::ServerReport;
 use crate::{
     Report, TOOL_VERSION,
     requests_parquet::{into_io, write_values},
 };
+use analysis::servers::ServerAnalysis;
 
 /// The writer holds one group in memory: about 10 MB.
 const ROWS_PER_GROUP: usize = 100_000;
@@ -45,11 +45,11 @@ struct Rows {
 ///
 /// # Errors
 /// The writer's.
-pub(crate) fn write(report: &Report<'_>, server: &ServerReport, to: &mut (dyn Write + Send)) -> io::Result<()> {
+pub(crate) fn write(report: &Report<'_>, server: &ServerAnalysis, to: &mut (dyn Write + Send)) -> io::Result<()> {
     write_groups(report, server, to).map_err(into_io)
 }
 
-fn write_groups(report: &Report<'_>, server: &ServerReport, to: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
+fn write_groups(report: &Report<'_>, server: &ServerAnalysis, to: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
     let metadata = vec![
         KeyValue::new("benchwright.started".to_owned(), report.analysis.started.to_string()),
         KeyValue::new("benchwright.run".to_owned(), report.run.run.title()),
@@ -90,7 +90,7 @@ fn write_group<W: Write + Send>(writer: &mut SerializedFileWriter<W>, rows: &Row
 type Row = (i64, ByteArray, ByteArray, ByteArray, f64);
 
 /// Every row. The texts of a series are shared by its rows.
-fn all(server: &ServerReport) -> impl Iterator<Item = Row> + '_ {
+fn all(server: &ServerAnalysis) -> impl Iterator<Item = Row> + '_ {
     server.scraped.addresses.iter().flat_map(move |address| {
         let endpoint: ByteArray = name(address).into_bytes().into();
         let scrapes = server.store().addresses().get(address.index).map_or(&[][..], |it| it.scrapes());
@@ -111,7 +111,7 @@ pub(super) fn name(address: &Address) -> String {
 }
 
 fn own_rows<'a>(
-    server: &'a ServerReport,
+    server: &'a ServerAnalysis,
     endpoint: ByteArray,
     scrapes: &'a [Scrape],
 ) -> impl Iterator<Item = Row> + 'a {
@@ -127,7 +127,7 @@ fn own_rows<'a>(
 }
 
 fn series_rows<'a>(
-    server: &'a ServerReport,
+    server: &'a ServerAnalysis,
     endpoint: ByteArray,
     scrapes: &'a [Scrape],
     series: &'a Series,
@@ -141,7 +141,7 @@ fn series_rows<'a>(
 }
 
 /// Nanoseconds from the start of the run.
-fn time(server: &ServerReport, scrape: &Scrape) -> i64 {
+fn time(server: &ServerAnalysis, scrape: &Scrape) -> i64 {
     let nanos = |it: std::time::Duration| i64::try_from(it.as_nanos()).unwrap_or(i64::MAX);
     nanos(scrape.at) - nanos(server.zero)
 }

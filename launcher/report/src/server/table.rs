@@ -1,16 +1,12 @@
 //! The servers' part of `report.md`: a table and its remarks. Pure.
 
-use std::time::Duration;
-
 use crds::wording::percent;
-use server_metrics::series::{Latency, Levels, WindowFigures};
+use document::{LevelsDocument, ServerMetricsDocument, ServerWindowDocument};
 
-use super::ServerReport;
 use crate::{
     markdown::cell,
-    text::{NOTHING, number, optional, time},
+    text::{NOTHING, millis, number, optional},
 };
-use analysis::Analysis;
 
 /// The heads of the columns.
 pub(crate) const COLUMNS: [&str; 11] = [
@@ -32,31 +28,33 @@ pub(crate) const GAP_MEANS: &str = "not every server was read right before and r
 pub(crate) const GPU_COLUMNS: [&str; 5] = ["", "GPU use", "power", "energy", "memory"];
 
 /// A row for each stage with requests, and one for the run where it has several.
-pub(crate) fn rows(server: &ServerReport, analysis: &Analysis) -> Vec<Vec<String>> {
-    windows(server, analysis).into_iter().map(|(name, it)| row(name, it)).collect()
+pub(crate) fn rows(server: &ServerMetricsDocument) -> Vec<Vec<String>> {
+    windows(server).into_iter().map(|(name, it)| row(name, it)).collect()
 }
 
 /// The same of the GPUs; empty where no server reports GPUs.
-pub(crate) fn gpu_rows(server: &ServerReport, analysis: &Analysis) -> Vec<Vec<String>> {
-    let told = |it: &WindowFigures| it.gpu_utilization.is_some() || it.gpu_power.is_some() || it.gpu_memory.is_some();
+pub(crate) fn gpu_rows(server: &ServerMetricsDocument) -> Vec<Vec<String>> {
+    let told = |it: &ServerWindowDocument| {
+        it.gpu_utilization.is_some() || it.gpu_power_watts.is_some() || it.gpu_memory_mib.is_some()
+    };
     if !told(&server.run) {
         return Vec::new();
     }
-    let row = |(name, it): (String, &WindowFigures)| {
+    let row = |(name, it): (String, &ServerWindowDocument)| {
         vec![
             name,
-            levels(it.gpu_utilization, percent),
-            levels(it.gpu_power, |it| format!("{} W", number(it))),
-            optional(it.gpu_energy, |it| format!("{} J", number(it))),
-            levels(it.gpu_memory, |it| format!("{} MiB", number(it))),
+            levels(&it.gpu_utilization, percent),
+            levels(&it.gpu_power_watts, |it| format!("{} W", number(it))),
+            optional(it.gpu_energy_joules, |it| format!("{} J", number(it))),
+            levels(&it.gpu_memory_mib, |it| format!("{} MiB", number(it))),
         ]
     };
-    windows(server, analysis).into_iter().map(row).collect()
+    windows(server).into_iter().map(row).collect()
 }
 
-fn windows<'a>(server: &'a ServerReport, analysis: &Analysis) -> Vec<(String, &'a WindowFigures)> {
-    let stages = analysis.stages.iter().zip(&server.stages);
-    let mut found: Vec<_> = stages.filter_map(|(stage, it)| Some((cell(&stage.stage.name), it.as_ref()?))).collect();
+fn windows(server: &ServerMetricsDocument) -> Vec<(String, &ServerWindowDocument)> {
+    let stages = server.stages.iter();
+    let mut found: Vec<_> = stages.filter_map(|it| Some((cell(&it.name), it.figures.as_ref()?))).collect();
     if found.len() != 1 {
         found.push(("run".to_owned(), &server.run));
     }
@@ -67,47 +65,43 @@ fn windows<'a>(server: &'a ServerReport, analysis: &Analysis) -> Vec<(String, &'
 }
 
 /// Whether a row has the mark of counters that are not whole.
-pub(crate) fn has_gaps(server: &ServerReport, analysis: &Analysis) -> bool {
-    windows(server, analysis).iter().any(|(_, it)| !it.whole)
+pub(crate) fn has_gaps(server: &ServerMetricsDocument) -> bool {
+    windows(server).iter().any(|(_, it)| !it.whole)
 }
 
-fn row(name: String, it: &WindowFigures) -> Vec<String> {
+fn row(name: String, it: &ServerWindowDocument) -> Vec<String> {
     vec![
         name,
-        levels(it.running, number),
-        levels(it.waiting, number),
-        optional(it.by_littles_law, number),
-        levels(it.kv_cache_usage, percent),
+        levels(&it.running_requests, number),
+        levels(&it.waiting_requests, number),
+        optional(it.requests_by_littles_law, number),
+        levels(&it.kv_cache_usage, percent),
         optional(it.preemptions, number),
         optional(it.prompt_tokens, whole),
         optional(it.generation_tokens, whole),
-        optional(it.prefix_hit_share(), percent),
-        optional(it.ttft, |it: Latency| {
-            format!("{}; {} / {}", seconds(it.mean), optional(it.p50, seconds), optional(it.p99, seconds))
+        optional(it.prefix_cache_hit_share, percent),
+        optional(it.server_ttft_ms.as_ref(), |it| {
+            format!("{}; {} / {}", millis(it.mean), optional(it.p50, millis), optional(it.p99, millis))
         }),
-        optional(it.queue, |it: Latency| seconds(it.mean)),
+        optional(it.server_queue_ms.as_ref(), |it| millis(it.mean)),
     ]
 }
 
 /// The mean, and the most in brackets.
-fn levels(levels: Option<Levels>, show: impl Fn(f64) -> String) -> String {
-    levels.map_or_else(|| NOTHING.to_owned(), |it| format!("{} ({})", show(it.mean), show(it.max)))
+fn levels(levels: &Option<LevelsDocument>, show: impl Fn(f64) -> String) -> String {
+    levels.as_ref().map_or_else(|| NOTHING.to_owned(), |it| format!("{} ({})", show(it.mean), show(it.max)))
 }
 
 fn whole(count: f64) -> String {
     format!("{count:.0}")
 }
 
-fn seconds(it: f64) -> String {
-    Duration::try_from_secs_f64(it).map_or_else(|_| NOTHING.to_owned(), time)
-}
-
 /// Who the servers are: a line for each kind.
-pub(crate) fn identities(server: &ServerReport) -> Vec<String> {
+pub(crate) fn identities(server: &ServerMetricsDocument) -> Vec<String> {
+    let identified: u64 = server.identity.iter().map(|it| it.endpoints).sum();
     let mut lines: Vec<String> = Vec::new();
-    for address in &server.scraped.addresses {
-        let it = &address.identity;
-        let engine = it.engine.map_or("a server", |it| it.name());
+    for it in &server.identity {
+        let engine = it.engine.as_deref().map_or_else(|| UNKNOWN.to_owned(), cell);
         let version = it.version.as_deref().map(|it| format!(" {}", cell(it))).unwrap_or_default();
         let length = |it: u64| format!(" (up to {it} tokens)");
         let models = it.models.iter().map(|it| cell(&it.id) + &it.max_model_len.map(length).unwrap_or_default());
@@ -121,8 +115,13 @@ pub(crate) fn identities(server: &ServerReport) -> Vec<String> {
             lines.push(line);
         }
     }
+    if identified < server.endpoints.len() as u64 && lines.len() < MAX_LINES {
+        lines.push(UNKNOWN.to_owned());
+    }
     lines
 }
 
 /// Different servers that are named.
 const MAX_LINES: usize = 8;
+/// A server that reported nothing of itself.
+const UNKNOWN: &str = "a server";

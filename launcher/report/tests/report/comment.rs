@@ -11,7 +11,7 @@ use crate::{
 
 fn comment_of(fixture: &Fixture) -> String {
     let analysed = fixture.analyse();
-    comment::render(&fixture.report(&analysed))
+    comment::render(&fixture.report(&analysed).document().unwrap())
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use analysis::{Analysis, LatencyOrigin, Measured, TargetIdentity, analyse};
+use analysis::{Analysis, Evidence, LatencyOrigin, Measured, TargetIdentity, analyse, objectives::Source};
 use crds::{
     benchmark_run::{Api, Harness, PerRequestRecords, ReadinessProbe},
     resolve::{Endpoint, Hardware, Price, ResolvedRun, RunIdentity, ValidityBounds},
@@ -50,6 +50,7 @@ pub struct Fixture {
 }
 
 /// What [`Fixture::report`] borrows from.
+#[derive(Clone)]
 pub struct Analysed {
     pub analysis: Analysis,
     pub records: Records,
@@ -116,6 +117,11 @@ impl Fixture {
     }
 
     pub fn analyse(&self) -> Analysed {
+        self.analyse_beside(None)
+    }
+
+    /// With an earlier run for the objectives.
+    pub fn analyse_beside(&self, baseline: Option<&dyn Source>) -> Analysed {
         let classes = self.workload.classes.classes.len();
         let mut recorder = Recorder::new(self.workload.stages.len(), self.workload.goodput.clone(), Keep::Records)
             .with_classes(classes)
@@ -125,6 +131,7 @@ impl Fixture {
         }
         let measured = Measured {
             recorder: &recorder,
+            zero: Duration::ZERO,
             started: "2026-01-02T03:04:05Z".parse().unwrap(),
             rows: self.rows,
             stages: &[],
@@ -135,7 +142,8 @@ impl Fixture {
             workers: &workers(self.workload.stages.len()),
             vitals: &vitals(),
         };
-        let analysis = analyse(&measured, &self.workload, &self.run, "org/model-8b");
+        let evidence = Evidence::new(measured, &self.workload, &self.run, "org/model-8b");
+        let analysis = analyse(&Evidence { baseline, ..evidence });
         Analysed { analysis, records: recorder.records.unwrap() }
     }
 
@@ -151,7 +159,6 @@ impl Fixture {
             notices: &self.notices,
             loadgen: None,
             accuracy_files: &[],
-            server_metrics: None,
             startups: &[],
             managed_server: None,
             server_replicas: None,

@@ -15,9 +15,9 @@ fn store(root: &Path, name: &str, fixture: &Fixture) -> Stored {
     let analysed = fixture.analyse();
     let report = fixture.report(&analysed);
     let mut folder = Folder::create(root, name).unwrap();
-    report::write_report(&mut folder, &report, None).unwrap();
+    report::write_report(&mut folder, &report, &report.document().unwrap(), None).unwrap();
     let stored = folder.finish().unwrap();
-    index::add(root, &report, &stored).unwrap();
+    index::add(root, &report.document().unwrap(), &stored).unwrap();
     stored
 }
 
@@ -86,15 +86,9 @@ fn an_update_reads_what_is_new_or_changed_and_forgets_what_is_gone() {
 }
 
 fn run_json(name: &str, started: &str) -> String {
-    let report = json!({
-        "format": "benchwright.dev/report/v1",
-        "run": {"name": name},
-        "model": "org/model-8b",
-        "started": started,
-        "outcome": "Passed",
-        "figures": {"requests": 10, "succeeded": 10},
-        "stages": [],
-    });
+    let mut report: Value = serde_json::from_str(include_str!("../../../page/fixtures/report.json")).unwrap();
+    report["run"]["name"] = name.into();
+    report["started"] = started.into();
     report.to_string()
 }
 
@@ -104,7 +98,7 @@ fn broken_foreign_older_and_newer_folders_are_no_error() {
     let good = run_json("good", "2026-01-01T00:00:00Z");
     for (path, text) in [
         ("good/report.json", good.as_str()),
-        ("half/report.json", &good[..50]),
+        ("half/report.json", &good[..good.len() / 2]),
         ("empty/report.json", ""),
         ("binary/report.json", "\u{0}\u{1}\u{2}"),
         ("array/report.json", "[1, 2]"),
@@ -113,7 +107,7 @@ fn broken_foreign_older_and_newer_folders_are_no_error() {
         ("old/report.json", r#"{"format": "benchwright.dev/report/v1", "outcome": "Passed"}"#),
         (
             "new/report.json",
-            r#"{"format": "benchwright.dev/report/v9", "outcome": "Splendid", "new": {"figures": [1]}}"#,
+            r#"{"format": "benchwright.dev/report/v9", "toolVersion": "9.0.0", "outcome": "Splendid", "new": {"figures": [1]}}"#,
         ),
         ("killed.partial/run.yaml", ""),
         (
@@ -133,16 +127,22 @@ fn broken_foreign_older_and_newer_folders_are_no_error() {
     assert!(stored.path.join("report.json").is_file());
     let rows = rows(root.path());
     let of = |folder: &str| rows.iter().find(|it| it["folder"] == folder).unwrap_or_else(|| panic!("{folder}"));
-    for folder in ["half", "empty", "binary", "array", "foreign", "typed", "killed.partial", "folder-for-a-report"] {
+    for folder in
+        ["half", "empty", "binary", "array", "foreign", "typed", "old", "new", "killed.partial", "folder-for-a-report"]
+    {
         let row = of(folder);
         assert!(row["problem"].is_string() && row.get("run").is_none(), "{row}");
     }
-    for (folder, outcome) in
-        [("good", "Passed"), ("old", "Passed"), ("new", "Splendid"), ("repeated", "Invalid"), ("repeated/1", "Passed")]
-    {
+    for (folder, outcome) in [("good", "Passed"), ("repeated", "Invalid"), ("repeated/1", "Passed")] {
         assert_eq!(of(folder)["run"]["outcome"], outcome);
     }
-    assert!(of("foreign")["problem"].as_str().unwrap().contains("other/v1"));
+    let problem = |folder: &str| of(folder)["problem"].as_str().unwrap().to_owned();
+    assert!(problem("foreign").contains("not a report.json"), "{}", problem("foreign"));
+    assert!(
+        problem("new").contains("format is benchwright.dev/report/v9, but this program reads"),
+        "{}",
+        problem("new")
+    );
     let repeated = &of("repeated")["run"];
     assert_eq!((&repeated["name"], &repeated["remark"]), (&"r".into(), &"2 runs of one load".into()));
     assert_eq!(of("killed.partial")["kind"], "unfinished");
@@ -155,11 +155,15 @@ fn broken_foreign_older_and_newer_folders_are_no_error() {
 fn the_verdicts_of_loadgen_tests_are_told() {
     let root = tempfile::tempdir().unwrap();
     let mut report: Value = serde_json::from_str(&run_json("mlperf", "2026-01-01T00:00:00Z")).unwrap();
-    report["workload"] = json!({"loadgen": {"benchmark": "llama2-70b"}});
+    let test = |scenario: &str, result: &str| {
+        json!({
+            "folder": scenario, "scenario": scenario, "mode": "PerformanceOnly", "audited": false, "result": result,
+            "errors": 0, "warnings": 0,
+        })
+    };
+    let tests = [test("Server", "VALID"), test("Offline", "INVALID")];
+    report["loadgen"] = json!({"benchmark": "llama2-70b", "round": "v6.1", "tests": tests});
     write(root.path(), "mlperf/report.json", &report.to_string());
-    let summary =
-        json!({"tests": [{"scenario": "Server", "result": "VALID"}, {"scenario": "Offline", "result": "INVALID"}]});
-    write(root.path(), "mlperf/summary.json", &summary.to_string());
     index::rebuild(root.path()).unwrap();
     assert_eq!(rows(root.path())[0]["run"]["remark"], "Server VALID, Offline INVALID");
 }

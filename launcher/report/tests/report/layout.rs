@@ -39,12 +39,12 @@ fn sweep() -> Fixture {
 }
 
 fn table(fixture: &Fixture) -> String {
-    terminal::table(&fixture.analyse().analysis, None, &[], None)
+    terminal::table(&fixture.report(&fixture.analyse()).document().unwrap())
 }
 
 fn page(fixture: &Fixture) -> String {
     let analysed = fixture.analyse();
-    markdown::render(&fixture.report(&analysed))
+    markdown::render(&fixture.report(&analysed).document().unwrap())
 }
 
 #[test]

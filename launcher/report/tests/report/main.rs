@@ -24,6 +24,7 @@ use std::{
 };
 
 use crds::{Envelope, Outcome};
+use document::{ManagedServerDocument, ReportDocument, TOOL_VERSION};
 use fixture::{Analysed, Fixture, PROFILE, ms, normal};
 use loadgen::phase_end::StopReason;
 use measurement::{
@@ -35,11 +36,9 @@ use parquet::{
     record::RowAccessor as _,
 };
 use report::{
-    Folder, Inputs, Report, Stored, TOOL_VERSION,
+    Folder, Inputs, Report, Stored,
     benchmark_report::{self, Revision},
-    index,
-    json::{self, ManagedServerDocument, ReportDocument},
-    markdown, terminal,
+    index, markdown, terminal,
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -56,7 +55,7 @@ fn json_of(fixture: &Fixture, analysed: &Analysed) -> Value {
 
 fn json_of_report(report: &Report<'_>) -> Value {
     let mut text = Vec::new();
-    json::write(report, &mut text).unwrap();
+    report.document().unwrap().write(&mut text).unwrap();
     serde_json::from_slice(&text).unwrap()
 }
 
@@ -64,7 +63,7 @@ fn json_of_report(report: &Report<'_>) -> Value {
 fn a_json_report_that_is_read_and_written_again_has_the_same_bytes() {
     for (name, fixture) in corners() {
         let mut text = Vec::new();
-        json::write(&fixture.report(&fixture.analyse()), &mut text).unwrap();
+        fixture.report(&fixture.analyse()).document().unwrap().write(&mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         let read = ReportDocument::read(&text).unwrap();
         let mut again = Vec::new();
@@ -74,13 +73,23 @@ fn a_json_report_that_is_read_and_written_again_has_the_same_bytes() {
 }
 
 #[test]
-fn a_field_of_another_release_is_named() {
+fn a_field_of_another_release_is_ignored_and_another_type_of_a_field_is_named() {
     let fixture = Fixture::new();
     let mut report = json_of(&fixture, &fixture.analyse());
+    let document = ReportDocument::read(&report.to_string()).unwrap();
     report["toolVersion"] = "7.1.0".into();
+    // In a type of the document, and in one that refuses unknown keys where a user writes it.
     report["figures"]["ttftMs"]["p75point5"] = 1.into();
+    report["resolvedRun"]["validity"]["maxMoonPhase"] = 1.into();
+    for stage in report["stages"].as_array_mut().unwrap() {
+        let load = stage["load"].as_object_mut().unwrap().values_mut().next().unwrap();
+        load["ofTomorrow"] = json!({"a": 1});
+    }
+    let read = ReportDocument::read(&report.to_string()).unwrap();
+    assert_eq!(ReportDocument { tool_version: document.tool_version.clone(), ..read }, document);
+    report["figures"]["ttftMs"]["p75"] = "fast".into();
     let error = ReportDocument::read(&report.to_string()).unwrap_err().to_string();
-    for part in ["figures.ttftMs", "p75point5", "benchwright 7.1.0 (commit 0123456789ab)"] {
+    for part in ["figures.ttftMs.p75", "fast", "benchwright 7.1.0 (commit 0123456789ab)"] {
         assert!(error.contains(part), "{error}");
     }
 }
@@ -89,7 +98,7 @@ fn a_field_of_another_release_is_named() {
 fn the_markdown_report_of_two_stages() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
-    insta::assert_snapshot!(without_version(&markdown::render(&fixture.report(&analysed))));
+    insta::assert_snapshot!(without_version(&markdown::render(&fixture.report(&analysed).document().unwrap())));
 }
 
 #[test]
@@ -97,7 +106,7 @@ fn what_server_and_user_tell_stands_in_the_reports() {
     let fixture = Fixture::with_all_told();
     let analysed = fixture.analyse();
     let report = fixture.report(&analysed);
-    let page = markdown::render(&report);
+    let page = markdown::render(&report.document().unwrap());
     for part in [
         "vllm 0.11.0, simulated by benchwright 1, model root /models/8b\\|x, revision abc, at most 8192 tokens",
         "8 x H100, 2.5 USD an hour each, as spec.target.hardware says",
@@ -113,13 +122,13 @@ fn what_server_and_user_tell_stands_in_the_reports() {
 
 #[test]
 fn the_table_of_two_stages() {
-    insta::assert_snapshot!(terminal::table(&Fixture::new().analyse().analysis, None, &[], None));
+    insta::assert_snapshot!(terminal::table(&Fixture::new().report(&Fixture::new().analyse()).document().unwrap()));
 }
 
 #[test]
 fn the_markdown_report_tells_how_sure_the_figures_are() {
     let fixture = Fixture::of_a_steady_stage();
-    let text = markdown::render(&fixture.report(&fixture.analyse()));
+    let text = markdown::render(&fixture.report(&fixture.analyse()).document().unwrap());
     let part = text.split("## ").find(|it| it.starts_with("How sure the figures are")).unwrap();
     insta::assert_snapshot!(part);
 }
@@ -129,7 +138,7 @@ fn a_stage_that_was_not_steady_has_no_figures_of_a_steady_window() {
     let fixture = Fixture::of_a_steady_stage();
     let mut analysed = fixture.analyse();
     let row = |analysed: &Analysed| {
-        let page = markdown::render(&fixture.report(analysed));
+        let page = markdown::render(&fixture.report(analysed).document().unwrap());
         page.lines().find(|it| it.starts_with("| TTFT mean | r10 | ")).unwrap().to_owned()
     };
     assert!(row(&analysed).ends_with("| 43ms (42.96ms to 43.04ms) |"), "{}", row(&analysed));
@@ -141,7 +150,7 @@ fn a_stage_that_was_not_steady_has_no_figures_of_a_steady_window() {
 #[test]
 fn several_stages_have_their_means_and_a_place_of_the_course_over_time() {
     let mut fixture = Fixture::of_a_steady_stage();
-    let page = |fixture: &Fixture| markdown::render(&fixture.report(&fixture.analyse()));
+    let page = |fixture: &Fixture| markdown::render(&fixture.report(&fixture.analyse()).document().unwrap());
     assert!(page(&fixture).contains("\n- the course over time: timeSeries of report.json"));
     let mut idle = fixture.workload.stages[0].clone();
     idle.name = "idle".into();
@@ -157,7 +166,7 @@ fn the_legend_of_marks_stands_below_tables_that_have_one() {
     let legend = "\n\\* the largest value: ";
     let fixture = Fixture::of_a_steady_stage();
     let of = |page: &str, heading: &str| page.split("\n## ").find(|it| it.starts_with(heading)).unwrap().to_owned();
-    let page = markdown::render(&fixture.report(&fixture.analyse()));
+    let page = markdown::render(&fixture.report(&fixture.analyse()).document().unwrap());
     let (figures, interactivity) = (of(&page, "Figures"), of(&page, "Interactivity"));
     assert!(figures.contains('*') && figures.contains(legend), "p99.9 of 400 values: {figures}");
     assert!(!interactivity.contains('*'), "{interactivity}");
@@ -167,15 +176,16 @@ fn the_legend_of_marks_stands_below_tables_that_have_one() {
 fn cost_has_a_heading_of_its_own_and_stands_on_the_terminal() {
     let fixture = Fixture::with_all_told();
     let analysed = fixture.analyse();
-    let page = markdown::render(&fixture.report(&analysed));
+    let page = markdown::render(&fixture.report(&analysed).document().unwrap());
     let of = |heading: &str| page.split("\n## ").find(|it| it.starts_with(heading)).unwrap();
     let names = ["output tokens/s per accelerator (of 8)", "USD per million output tokens", "USD per million tokens"];
-    let table = terminal::table(&analysed.analysis, None, &[], fixture.run.hardware.as_ref());
+    let table = terminal::table(&fixture.report(&analysed).document().unwrap());
     for name in names {
         assert!(of("Accelerators and cost").contains(name) && !of("Interactivity").contains(name), "{page}");
         assert!(table.lines().any(|it| it.trim_start().starts_with(name)), "{name} is missing in {table}");
     }
-    assert!(!terminal::table(&analysed.analysis, None, &[], None).contains("accelerator"));
+    let without = Fixture { run: crds::ResolvedRun { hardware: None, ..fixture.run.clone() }, ..fixture };
+    assert!(!terminal::table(&without.report(&analysed).document().unwrap()).contains("accelerator"));
 }
 
 #[test]
@@ -348,8 +358,8 @@ fn timeouts_are_told_by_their_limit_and_retries_by_their_number() {
     let expected = serde_json::json!({"connect": 1, "firstToken": 1, "tokenGap": 2, "request": 1});
     assert_eq!(figures["timeouts"], expected);
     assert_eq!(figures["retried"], 5);
-    let markdown = markdown::render(&fixture.report(&analysed));
-    let table = terminal::table(&analysed.analysis, None, &[], None);
+    let markdown = markdown::render(&fixture.report(&analysed).document().unwrap());
+    let table = terminal::table(&fixture.report(&analysed).document().unwrap());
     for (name, count) in [("connect", 1), ("firstToken", 1), ("tokenGap", 2), ("request", 1)] {
         assert!(markdown.contains(&format!("| timeout: {name} | {count} |")), "{markdown}");
         let row = |line: &str| line.split_whitespace().eq([name, &count.to_string()]);
@@ -373,13 +383,13 @@ fn each_cause_of_a_connect_error_has_its_count_and_its_message() {
         "reset": {"count": 1, "sample": "reset by peer"}, "refused": {"count": 2, "sample": "refused"},
     });
     assert_eq!((&figures["causes"], &figures["errorSamples"]["connect_error"]), (&expected, &"refused".into()));
-    let markdown = markdown::render(&fixture.report(&analysed));
+    let markdown = markdown::render(&fixture.report(&analysed).document().unwrap());
     assert!(markdown.contains("| connect_error: reset | 1 | reset by peer |"), "{markdown}");
     assert!(
         markdown.contains("(mostly connect_error: 3; the first says: refused); see that the server runs"),
         "{markdown}"
     );
-    let table = terminal::table(&analysed.analysis, None, &[], None);
+    let table = terminal::table(&fixture.report(&analysed).document().unwrap());
     assert!(table.lines().any(|it| it.split_whitespace().eq(["refused", "2"])), "{table}");
 }
 
@@ -559,7 +569,7 @@ fn a_full_disk_in_the_middle_of_a_table_is_told_as_such() {
     let analysed = fixture.analyse();
     let report = fixture.report(&analysed);
     let table = report::requests_parquet::write(&report, &analysed.records, &mut Full).unwrap_err();
-    let document = json::write(&report, &mut Full).unwrap_err();
+    let document = report.document().unwrap().write(&mut Full).unwrap_err();
     for error in [table, document] {
         assert_eq!(error.kind(), std::io::ErrorKind::StorageFull, "{error}");
     }
@@ -582,9 +592,9 @@ fn a_results_folder_is_whole_and_holds_no_credential() {
         measures_rates: false,
     };
     report::write_inputs(&mut folder, &inputs).unwrap();
-    report::write_report(&mut folder, &report, Some(&|it| Ok(it.model.clone()))).unwrap();
+    report::write_report(&mut folder, &report, &report.document().unwrap(), Some(&|it| Ok(it.model.clone()))).unwrap();
     let stored = folder.finish().unwrap();
-    index::add(root.path(), &report, &stored).unwrap();
+    index::add(root.path(), &report.document().unwrap(), &stored).unwrap();
 
     let mut names: Vec<String> =
         fs::read_dir(&stored.path).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
@@ -648,7 +658,7 @@ fn traffic_classes_have_their_figures_a_table_and_a_column() {
     }
     let analysed = fixture.analyse();
     let report = fixture.report(&analysed);
-    let page = markdown::render(&report);
+    let page = markdown::render(&report.document().unwrap());
     let table = page.split("## Traffic classes").nth(1).unwrap().split("\n## ").next().unwrap();
     assert!(table.contains("| gold | sent | 10 | 0 |") && table.contains("| base\\|x | sent | 4 | 1 |"), "{table}");
 

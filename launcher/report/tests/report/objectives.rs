@@ -2,9 +2,10 @@
 
 use analysis::objectives::Source;
 use crds::{Met, Outcome};
+use document::ReportDocument;
 use proptest::prelude::*;
 use quick_xml::{Reader, XmlVersion, events::Event};
-use report::{baseline::BaselineReport, json, junit, markdown, terminal};
+use report::{baseline, junit, markdown, terminal};
 use serde_json::{Value, json};
 
 use crate::{
@@ -30,15 +31,17 @@ fn judged_beside(enforcement: &str, baseline: Option<&dyn Source>) -> (Fixture, 
         "baseline": baseline.map(|_| json!({"maxRegressionPercent": 10})),
     });
     fixture.run.slo = Some(serde_json::from_value(slo).unwrap());
-    let mut analysed = fixture.analyse();
-    assert_eq!(analysed.analysis.verdict.outcome, Outcome::Passed, "{:?}", analysed.analysis.verdict);
-    analysed.analysis.judge_objectives(fixture.run.slo.as_ref().unwrap(), baseline);
+    let slo = fixture.run.slo.take();
+    let verdict = fixture.analyse().analysis.verdict;
+    assert_eq!(verdict.outcome, Outcome::Passed, "{verdict:?}");
+    fixture.run.slo = slo;
+    let analysed = fixture.analyse_beside(baseline);
     (fixture, analysed)
 }
 
 fn xml_of(fixture: &Fixture, analysed: &Analysed) -> String {
     let mut text = Vec::new();
-    junit::write(&fixture.report(analysed), &mut text).unwrap();
+    junit::write(&fixture.report(analysed).document().unwrap(), &mut text).unwrap();
     String::from_utf8(text).unwrap()
 }
 
@@ -93,8 +96,8 @@ fn report_json_has_a_row_for_each_objective() {
 fn a_report_is_the_baseline_of_a_later_run() {
     let (fixture, analysed) = judged("Report");
     let mut text = Vec::new();
-    json::write(&fixture.report(&analysed), &mut text).unwrap();
-    let baseline = BaselineReport::parse(&String::from_utf8(text).unwrap()).unwrap();
+    fixture.report(&analysed).document().unwrap().write(&mut text).unwrap();
+    let baseline = baseline::parse(&String::from_utf8(text).unwrap()).unwrap();
     let (fixture, analysed) = judged_beside("Fail", Some(&baseline));
     let rows = &json_of(&fixture, &analysed)["objectives"];
     assert_eq!((&rows[0]["met"], &rows[0]["baseline"]), (&"True".into(), &rows[0]["observed"]), "the same figure");
@@ -103,11 +106,11 @@ fn a_report_is_the_baseline_of_a_later_run() {
 }
 
 /// The report of a run with some model as the baseline.
-fn earlier(model: &str) -> BaselineReport {
+fn earlier(model: &str) -> ReportDocument {
     let (fixture, analysed) = judged("Report");
     let mut report = json_of(&fixture, &analysed);
     report["model"] = model.into();
-    BaselineReport::parse(&report.to_string()).unwrap()
+    baseline::parse(&report.to_string()).unwrap()
 }
 
 #[test]
@@ -123,14 +126,13 @@ fn an_own_limit_and_that_of_the_baseline_stand_apart() {
     assert!(analysed.analysis.judgement.remarks.iter().all(|it| !it.contains("baseline")));
     let baseline = earlier(&model);
     assert_eq!(names(Some(&baseline)), names(None), "a limit that follows from a run is not the name of a test");
-    assert!(!markdown::render(&fixture.report(&analysed)).contains("Baseline: "));
+    assert!(!markdown::render(&fixture.report(&analysed).document().unwrap()).contains("Baseline: "));
 
-    let (fixture, mut analysed) = judged_beside("Fail", Some(&baseline));
-    let objectives = analysed.analysis.objectives.as_mut().unwrap();
-    objectives.baseline.as_mut().unwrap().report = Some("runs/a|b/report.json".into());
-    let met = objectives.results[0].clone();
+    let (mut fixture, analysed) = judged_beside("Fail", Some(&baseline));
+    fixture.run.slo.as_mut().unwrap().baseline.as_mut().unwrap().report = Some("runs/a|b/report.json".into());
+    let met = analysed.analysis.objectives.as_ref().unwrap().results[0].clone();
     let (value, limit) = (met.baseline.unwrap().value, met.baseline.unwrap().limit);
-    let page = markdown::render(&fixture.report(&analysed));
+    let page = markdown::render(&fixture.report(&analysed).document().unwrap());
     for part in [
         "Baseline: runs/a\\|b/report.json; a figure may be up to 10 % worse than there.".to_owned(),
         "| objective | met | figure | observed | limit | baseline | its limit | why |".to_owned(),
@@ -138,7 +140,7 @@ fn an_own_limit_and_that_of_the_baseline_stand_apart() {
     ] {
         assert!(page.contains(&part), "no {part:?} in\n{page}");
     }
-    let table = terminal::table(&analysed.analysis, None, &[], None);
+    let table = terminal::table(&fixture.report(&analysed).document().unwrap());
     assert!(table.contains("\nbaseline: runs/a|b/report.json; a figure may be up to 10 % worse"), "{table}");
     let row = table.lines().find(|it| it.contains("max 500ms")).unwrap();
     assert!(row.contains(&format!("max {limit}")) && row.trim_end().len() <= 80, "{row:?}");
@@ -155,7 +157,7 @@ fn a_baseline_of_another_model_is_a_remark() {
 #[test]
 fn report_md_and_the_terminal_show_each_objective_beside_its_limit() {
     let (fixture, analysed) = judged("Fail");
-    let page = markdown::render(&fixture.report(&analysed));
+    let page = markdown::render(&fixture.report(&analysed).document().unwrap());
     for line in [
         "# chat: SLOViolated",
         "- **SLOViolated**: missed: p99 of e2e in stage r10 is ",
@@ -165,13 +167,13 @@ fn report_md_and_the_terminal_show_each_objective_beside_its_limit() {
     ] {
         assert!(page.contains(line), "no {line:?} in\n{page}");
     }
-    let table = terminal::table(&analysed.analysis, None, &[], None);
+    let table = terminal::table(&fixture.report(&analysed).document().unwrap());
     assert!(table.starts_with("SLOViolated: "), "{table}");
     let row = table.lines().find(|it| it.trim_start().starts_with("missed: p99 of e2e in stage r10"));
     let row = row.unwrap_or_else(|| panic!("no row of the objective in\n{table}")).trim_end();
     assert!(row.ends_with("False") && row.contains("max 50ms") && row.len() <= 80, "{row:?}");
     let (fixture, analysed) = judged("Report");
-    let page = markdown::render(&fixture.report(&analysed));
+    let page = markdown::render(&fixture.report(&analysed).document().unwrap());
     assert!(page.contains("# chat: Passed") && page.contains("reported only"), "{page}");
 }
 
@@ -247,8 +249,7 @@ proptest! {
             "objectives": [{"name": "a", "metric": "ttft", "stat": "p50", "stage": stage, "bound": {"max": "1ms"}}],
         });
         fixture.run.slo = Some(serde_json::from_value(slo).unwrap());
-        let mut analysed = fixture.analyse();
-        analysed.analysis.judge_objectives(fixture.run.slo.as_ref().unwrap(), None);
+        let analysed = fixture.analyse();
         let xml = xml_of(&fixture, &analysed);
         let found = elements(&xml);
         let names: Vec<&str> = found.iter().map(|it| it.0.as_str()).collect();

@@ -1,6 +1,6 @@
 //! What charts are drawn from: distributions, ITL over time, and the sample of requests.
 
-use report::json::{self as report_json, ReportDocument};
+use document::ReportDocument;
 use serde_json::{Value, json};
 
 use crate::{
@@ -119,7 +119,7 @@ fn the_report_of_thirty_long_stages_is_small_and_is_read_again() {
             .push((record, measurement::recorder::WireTally { gaps: gaps.into_iter().collect(), ..wire.clone() }));
     }
     let mut text = Vec::new();
-    report_json::write(&fixture.report(&fixture.analyse()), &mut text).unwrap();
+    fixture.report(&fixture.analyse()).document().unwrap().write(&mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     let read = ReportDocument::read(&text).unwrap();
     let points: Vec<usize> =

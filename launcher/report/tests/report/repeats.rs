@@ -3,7 +3,10 @@
 use std::{collections::BTreeSet, fs};
 
 use crds::{Envelope, LauncherReason, Met, Outcome, resolve::RunIdentity};
-use report::repeats::{Ending, Repeat, RepeatsDocument, Series, SeriesFolder, StartTimes, envelope, markdown, table};
+use report::{
+    junit,
+    repeats::{Ending, Repeat, RepeatsDocument, Series, SeriesFolder, StartTimes, envelope, markdown, table},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -23,10 +26,12 @@ fn repeat(number: u32, slower: u64) -> Repeat {
     }
     let objective = json!({"name": "ttft", "metric": "ttft", "stat": "p50", "bound": {"max": "60ms"}});
     let slo = json!({"enforcement": "Fail", "objectives": [objective]});
-    let slo = serde_json::from_value(slo).unwrap();
-    let mut analysis = fixture.analyse().analysis;
-    analysis.judge_objectives(&slo, None);
-    Repeat { number, prompt_salt: format!("u-a1-r{number}"), stored: None, start: StartTimes::default(), analysis }
+    fixture.run.slo = Some(serde_json::from_value(slo).unwrap());
+    fixture.run.run.repeat_number = Some(number);
+    let analysed = fixture.analyse();
+    let cases = junit::suite(&fixture.report(&analysed).document().unwrap());
+    let (start, analysis) = (StartTimes::default(), analysed.analysis);
+    Repeat { number, prompt_salt: format!("u-a1-r{number}"), stored: None, start, analysis, cases }
 }
 
 fn run() -> RunIdentity {

@@ -1,11 +1,8 @@
 //! How the requests were spread over the replicas of a server in a cluster.
 
 use crds::benchmark_run::Distribution;
-use report::{
-    Report,
-    json::{CalledReplicaDocument, ReportDocument, ServerReplicasDocument},
-    markdown,
-};
+use document::{CalledReplicaDocument, ReportDocument, ServerReplicasDocument};
+use report::{Report, markdown};
 
 use super::{fixture::Fixture, json_of_report};
 
@@ -29,11 +26,11 @@ fn the_requests_of_each_replica_are_in_both_reports() {
     assert_eq!(document["serverReplicas"]["called"][1]["requests"], 24);
     assert!(document["serverReplicas"].get("fallback").is_none());
     assert_eq!(ReportDocument::read(&document.to_string()).unwrap().server_replicas, Some(replicas.clone()));
-    let text = markdown::render(&report);
+    let text = markdown::render(&report.document().unwrap());
     for part in ["## Replicas", "fewest requests under way (LeastOutstanding)", "| 0 | http://10.0.0.5:8000 | 26 |"] {
         assert!(text.contains(part), "{part:?} is not in {text}");
     }
-    assert!(!markdown::render(&fixture.report(&analysed)).contains("## Replicas"));
+    assert!(!markdown::render(&fixture.report(&analysed).document().unwrap()).contains("## Replicas"));
 }
 
 #[test]
@@ -41,6 +38,7 @@ fn a_report_says_why_the_service_was_called_in_place_of_the_replicas() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
     let replicas = replicas(Some("x-pods has 1 of 2 addresses"));
-    let text = markdown::render(&Report { server_replicas: Some(&replicas), ..fixture.report(&analysed) });
+    let text =
+        markdown::render(&Report { server_replicas: Some(&replicas), ..fixture.report(&analysed) }.document().unwrap());
     assert!(text.contains("x-pods has 1 of 2 addresses") && !text.contains("| replica |"), "{text}");
 }

@@ -1,12 +1,14 @@
 //! What the servers said of themselves, in every report.
 
-use std::{collections::BTreeSet, fs, fs::File, path::Path, time::Duration};
+use std::{collections::BTreeSet, fs, fs::File, path::Path, sync::Arc, time::Duration};
 
+use analysis::servers::{ClientTokens, ServerAnalysis, TokenRange};
+use document::ReportDocument;
 use parquet::{
     file::reader::{FileReader as _, SerializedFileReader},
     record::RowAccessor as _,
 };
-use report::{ClientTokens, Folder, ServerReport, TokenRange, json::ReportDocument, markdown};
+use report::{Folder, markdown};
 use serde_json::Value;
 use server_metrics::{
     families::Engine,
@@ -73,12 +75,12 @@ fn tokens_of_client(prompt: u64, output: u64) -> ClientTokens {
 }
 
 /// A server that counted this many tokens, and as many requests, by the end of the load.
-pub fn server(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>) -> ServerReport {
+pub fn server(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>) -> ServerAnalysis {
     server_of(analysed, tokens, client, tokens)
 }
 
 /// The same after a run with at most so many requests.
-fn server_of(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>, most_requests: u64) -> ServerReport {
+fn server_of(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>, most_requests: u64) -> ServerAnalysis {
     let mut store = Store::default();
     let index = store.add_address(None);
     for (at, tokens, running) in [(-1_i64, 0, 0), (0, 1, 2), (2, tokens / 2, 4), (6, tokens, 0)] {
@@ -116,12 +118,18 @@ fn server_of(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>, mos
         interval: ms(1_000),
         cpu: ms(12),
     };
-    ServerReport::new(scraped, ZERO, ms(5_000), &analysed.analysis, client, Some(most_requests))
+    ServerAnalysis::new(Arc::new(scraped), ZERO, ms(5_000), &analysed.analysis.stages, client, Some(most_requests))
 }
 
-fn json(fixture: &Fixture, analysed: &Analysed, server: &ServerReport) -> Value {
-    let report = report::Report { server_metrics: Some(server), ..fixture.report(analysed) };
-    json_of_report(&report)
+fn json(fixture: &Fixture, analysed: &Analysed, server: &ServerAnalysis) -> Value {
+    json_of_report(&fixture.report(&with(analysed, server)))
+}
+
+/// The same analysis with figures of servers.
+pub fn with(analysed: &Analysed, server: &ServerAnalysis) -> Analysed {
+    let mut analysed = analysed.clone();
+    analysed.analysis.servers = Some(server.clone());
+    analysed
 }
 
 #[test]
@@ -182,11 +190,11 @@ fn tokens_that_differ_are_a_remark_in_json_and_markdown() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
     let same = server(&analysed, 260, Some(tokens_of_client(260, 250)));
-    let mismatch = |it: &ServerReport| it.remarks.iter().filter(|it| it.contains("tokens during the run")).count();
+    let mismatch = |it: &ServerAnalysis| it.remarks.iter().filter(|it| it.contains("tokens during the run")).count();
     assert_eq!(mismatch(&same), 0, "{:?}", same.remarks);
     let more = server(&analysed, 5_200, Some(tokens_of_client(260, 5_200)));
     assert_eq!(mismatch(&more), 1, "{:?}", more.remarks);
-    let page = markdown::render(&report::Report { server_metrics: Some(&more), ..fixture.report(&analysed) });
+    let page = markdown::render(&fixture.report(&with(&analysed, &more)).document().unwrap());
     for part in [
         "## Server",
         "- vLLM 0.32.0: org/model-8b (up to 2048 tokens), block_size 16, 2 x NVIDIA H100",
@@ -206,12 +214,12 @@ fn requests_of_other_clients_are_a_remark_in_json_and_markdown() {
     let shared = server_of(&analysed, 2_000, Some(tokens_of_client(1_000, 1_000)), 1_760);
     let expected =
         "the server finished 240 requests that this run did not send (12 % of its 2000): another client used it";
-    let remarks = |it: &ServerReport| it.remarks.iter().filter(|it| it.contains("did not send")).count();
+    let remarks = |it: &ServerAnalysis| it.remarks.iter().filter(|it| it.contains("did not send")).count();
     assert!(shared.remarks.iter().any(|it| it.starts_with(expected)), "{:?}", shared.remarks);
     // It explains the tokens as well.
     assert!(!shared.remarks.iter().any(|it| it.contains("tokens during the run")), "{:?}", shared.remarks);
     assert_eq!(json(&fixture, &analysed, &shared)["serverMetrics"]["otherRequests"], 240.0);
-    let page = markdown::render(&report::Report { server_metrics: Some(&shared), ..fixture.report(&analysed) });
+    let page = markdown::render(&fixture.report(&with(&analysed, &shared)).document().unwrap());
     assert!(page.contains(expected), "{page}");
     let alone = server(&analysed, 2_000, None);
     assert_eq!((remarks(&alone), alone.others.map(|it| it.others)), (0, Some(0.0)));
@@ -222,7 +230,7 @@ fn requests_of_other_clients_are_a_remark_in_json_and_markdown() {
 fn counts_that_cannot_be_compared_say_nothing_about_other_clients() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
-    let Scraped { store: _, addresses, .. } = server(&analysed, 260, None).scraped;
+    let like = server(&analysed, 260, None).scraped;
     let others = |scrapes: &[(u64, u64)], most_requests| {
         let mut store = Store::default();
         let index = store.add_address(None);
@@ -231,8 +239,8 @@ fn counts_that_cannot_be_compared_say_nothing_about_other_clients() {
             let answer = Answer { at, took: ms(3), text: Some(text.as_bytes()), edge: false };
             store.record(index, answer, Keep::Known);
         }
-        let scraped = Scraped { store, addresses: addresses.clone(), ..server(&analysed, 260, None).scraped };
-        let report = ServerReport::new(scraped, ZERO, ms(5_000), &analysed.analysis, None, most_requests);
+        let scraped = Arc::new(Scraped { store, ..Scraped::clone(&like) });
+        let report = ServerAnalysis::new(scraped, ZERO, ms(5_000), &analysed.analysis.stages, None, most_requests);
         assert_eq!(
             json(&fixture, &analysed, &report)["serverMetrics"].get("otherRequests").is_some(),
             report.others.is_some()
@@ -248,8 +256,8 @@ fn counts_that_cannot_be_compared_say_nothing_about_other_clients() {
 }
 
 /// The line on tokens in `report.md`.
-fn line_on_tokens(fixture: &Fixture, analysed: &Analysed, server: &ServerReport) -> String {
-    let page = markdown::render(&report::Report { server_metrics: Some(server), ..fixture.report(analysed) });
+fn line_on_tokens(fixture: &Fixture, analysed: &Analysed, server: &ServerAnalysis) -> String {
+    let page = markdown::render(&fixture.report(&with(analysed, server)).document().unwrap());
     let line = page.lines().find_map(|it| it.strip_prefix("- tokens by the servers and by the usage of the answers: "));
     line.unwrap_or_else(|| panic!("no line in {page}")).to_owned()
 }
@@ -258,7 +266,7 @@ fn line_on_tokens(fixture: &Fixture, analysed: &Analysed, server: &ServerReport)
 fn report_md_says_whether_the_tokens_of_both_are_equal() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
-    let told = |server: &ServerReport| line_on_tokens(&fixture, &analysed, server);
+    let told = |server: &ServerAnalysis| line_on_tokens(&fixture, &analysed, server);
     let with = |client| server(&analysed, 260, client);
     let equal = with(Some(tokens_of_client(260, 260)));
     assert_eq!(told(&equal), "equal: 260 prompt and 260 output tokens by both");
@@ -274,7 +282,7 @@ fn report_md_says_whether_the_tokens_of_both_are_equal() {
         told(&with(Some(ClientTokens { prompt: some, output: open }))),
         "not compared, because 1 requests did not succeed, and their tokens are not known: 260 prompt tokens by the servers and 250 to 300 by the answers, 260 output tokens by the servers and 250 or more by the answers"
     );
-    let changed = |change: fn(&mut ServerReport)| {
+    let changed = |change: fn(&mut ServerAnalysis)| {
         let mut server = equal.clone();
         change(&mut server);
         told(&server)
@@ -289,9 +297,8 @@ fn a_row_whose_counters_are_not_whole_is_marked() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
     let mut server = server(&analysed, 260, None);
-    let page = |server: &ServerReport| {
-        markdown::render(&report::Report { server_metrics: Some(server), ..fixture.report(&analysed) })
-    };
+    let page =
+        |server: &ServerAnalysis| markdown::render(&fixture.report(&with(&analysed, server)).document().unwrap());
     let legend = "\n\\* not every server was read right before";
     server.stages.iter_mut().flatten().for_each(|it| it.whole = true);
     assert!(!page(&server).contains(legend) && page(&server).contains("so that stages overlap by up to a scrape"));
@@ -305,20 +312,20 @@ fn what_the_servers_cannot_tell_is_left_out_with_a_remark() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
     let said = |scrapes: &[(u64, u64, u64)]| {
-        let mut server = server(&analysed, 260, None);
-        server.scraped.store = Store::default();
-        let index = server.scraped.store.add_address(None);
+        let mut scraped = Scraped::clone(&server(&analysed, 260, None).scraped);
+        scraped.store = Store::default();
+        let index = scraped.store.add_address(None);
         for (at, start, tokens) in scrapes {
             let text = text(*tokens, 1).replace("seconds 100\n", &format!("seconds {start}\n"));
             let at = ZERO + ms(*at) - ms(1_000);
-            server.scraped.store.record(
+            scraped.store.record(
                 index,
                 Answer { at, took: ms(3), text: Some(text.as_bytes()), edge: false },
                 Keep::Known,
             );
         }
-        server.scraped.twins = vec![("http://a/metrics".into(), "http://b/metrics".into())];
-        let server = ServerReport::new(server.scraped, ZERO, ms(5_000), &analysed.analysis, None, Some(0));
+        scraped.twins = vec![("http://a/metrics".into(), "http://b/metrics".into())];
+        let server = ServerAnalysis::new(Arc::new(scraped), ZERO, ms(5_000), &analysed.analysis.stages, None, Some(0));
         let json = json(&fixture, &analysed, &server);
         assert_eq!((&json["serverMetrics"]["run"]["whole"], server.run.prompt_tokens), (&false.into(), None));
         assert!(json["serverMetrics"]["run"].get("serverTtftMs").is_none());
@@ -341,12 +348,9 @@ fn every_sample_is_a_row_on_the_clock_of_the_run() {
     let server = server(&analysed, 260, None);
     let root = tempfile::tempdir().unwrap();
     let mut folder = Folder::create(root.path(), "a1").unwrap();
-    report::write_report(
-        &mut folder,
-        &report::Report { server_metrics: Some(&server), ..fixture.report(&analysed) },
-        None,
-    )
-    .unwrap();
+    let analysed = with(&analysed, &server);
+    let report = fixture.report(&analysed);
+    report::write_report(&mut folder, &report, &report.document().unwrap(), None).unwrap();
     let stored = folder.finish().unwrap();
     assert!(stored.artifacts.iter().any(|it| it.name == "server_metrics.parquet"));
     let reader = SerializedFileReader::new(File::open(stored.path.join("server_metrics.parquet")).unwrap()).unwrap();

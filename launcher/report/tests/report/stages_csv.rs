@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use report::{Report, json::ReportDocument, stages_csv};
+use report::stages_csv;
 use serde_json::Value;
 
 use crate::{
@@ -14,9 +14,10 @@ use crate::{
 /// The rows as texts, the header first.
 fn rows(fixture: &Fixture, analysed: &Analysed) -> (Vec<Vec<String>>, Value) {
     let server = servers::server(analysed, 260, None);
-    let report = Report { server_metrics: Some(&server), ..fixture.report(analysed) };
+    let analysed = servers::with(analysed, &server);
+    let report = fixture.report(&analysed);
     let mut bytes = Vec::new();
-    stages_csv::write(&ReportDocument::new(&report).unwrap(), &mut bytes).unwrap();
+    stages_csv::write(&report.document().unwrap(), &mut bytes).unwrap();
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(&bytes[..]);
     let rows = reader.records().map(|it| it.unwrap().iter().map(str::to_owned).collect()).collect();
     (rows, json_of_report(&report))

@@ -55,8 +55,8 @@ fn check_schema(revision: Revision, schema: &str) {
         let analysed = fixture.analyse();
         let analysed = Analysed { analysis: with_sessions(analysed.analysis), ..analysed };
         let server = servers::server(&analysed, 260, None);
-        for server_metrics in [None, Some(&server)] {
-            let report = Report { server_metrics, ..fixture.report(&analysed) };
+        for analysed in [&analysed, &servers::with(&analysed, &server)] {
+            let report = fixture.report(analysed);
             for index in 0..analysed.analysis.stages.len() {
                 let (text, value) = document(revision, &report, index);
                 let errors: Vec<String> =
@@ -107,7 +107,8 @@ fn read_back_by_its_units_it_has_the_figures_of_report_json() {
     let fixture = Fixture::of_a_steady_stage();
     let analysed = fixture.analyse();
     let server = servers::server(&analysed, 260, None);
-    let report = Report { server_metrics: Some(&server), ..fixture.report(&analysed) };
+    let analysed = servers::with(&analysed, &server);
+    let report = fixture.report(&analysed);
     let json = json_of_report(&report);
     let (stage, servers) = (&json["stages"][0], &json["serverMetrics"]["stages"][0]["figures"]);
     for revision in Revision::ALL {
@@ -186,7 +187,8 @@ fn revision_0_2_1_has_the_servers_over_time() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
     let server = servers::server(&analysed, 260, None);
-    let report = Report { server_metrics: Some(&server), ..fixture.report(&analysed) };
+    let analysed = servers::with(&analysed, &server);
+    let report = fixture.report(&analysed);
     let (_, standard) = document(Revision::V021, &report, 1);
     let component = &standard["results"]["observability"]["components"][0];
     let running = &component["time_series"]["num_requests_running"];
@@ -279,7 +281,8 @@ fn standard_reports_are_written_where_asked() {
         let analysed = fixture.analyse();
         let analysed = Analysed { analysis: with_sessions(analysed.analysis), ..analysed };
         let server = servers::server(&analysed, 260, None);
-        let report = Report { server_metrics: Some(&server), ..fixture.report(&analysed) };
+        let analysed = servers::with(&analysed, &server);
+        let report = fixture.report(&analysed);
         for revision in Revision::ALL {
             for index in 0..analysed.analysis.stages.len() {
                 let file = format!("{} {}", name, benchmark_report::file_name(revision, &analysed.analysis, index));

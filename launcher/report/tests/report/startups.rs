@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use report::{Folder, Report, ServerStart, json::ReportDocument, markdown};
+use document::{ReportDocument, ServerStart};
+use report::{Folder, Report, markdown};
 use serde_json::json;
 use workload_profiles::workload::Work;
 
@@ -30,7 +31,7 @@ fn a_run_that_started_no_server_says_nothing_of_it() {
     let analysed = fixture.analyse();
     let report = fixture.report(&analysed);
     assert!(json_of_report(&report).get("startups").is_none());
-    assert!(!markdown::render(&report).contains("How the servers started"));
+    assert!(!markdown::render(&report.document().unwrap()).contains("How the servers started"));
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn the_report_has_the_start_of_each_server() {
     let read = ReportDocument::read(&document.to_string()).unwrap();
     assert_eq!(read.startups, starts);
 
-    let text = markdown::render(&report);
+    let text = markdown::render(&report.document().unwrap());
     let rows = [
         "## How the servers started",
         "| | server 1 | server 2 |",
@@ -73,7 +74,7 @@ fn a_run_that_measures_a_start_has_the_file_of_the_original() {
         let report = Report { startups: &starts, ..fixture.report(&analysed) };
         let root = tempfile::tempdir().unwrap();
         let mut folder = Folder::create(root.path(), "a1").unwrap();
-        report::write_report(&mut folder, &report, None).unwrap();
+        report::write_report(&mut folder, &report, &report.document().unwrap(), None).unwrap();
         let path = folder.finish().unwrap().path.join("result.yaml");
         assert_eq!(path.exists(), has_file, "{work:?}");
         if has_file {

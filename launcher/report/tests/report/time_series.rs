@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use measurement::{record::RequestRecord, recorder::WireTally};
-use report::json;
 use serde_json::Value;
 
 use crate::{
@@ -14,7 +13,7 @@ use crate::{
 /// The text of a series, as it stands in the file.
 fn text_of_series(fixture: &Fixture, analysed: &Analysed) -> String {
     let mut text = Vec::new();
-    json::write(&fixture.report(analysed), &mut text).unwrap();
+    fixture.report(analysed).document().unwrap().write(&mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     let begin = text.find("  \"timeSeries\": {").unwrap();
     let length = text[begin..].find("\n  }").unwrap();

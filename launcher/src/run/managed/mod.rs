@@ -24,12 +24,9 @@ use managed_server::{Ended, Exited, LogEnd, Order, ReplicaEnd, ReplicaOrder, Ser
 use tracing::{info, warn};
 
 use super::{Extras, Failure};
+use document::{ManagedServerDocument, ReplicaDocument, ServerStart, SleepCycle};
 use engine::stop::{Stop, StopReason};
 pub(super) use pods::{ByReplica, describe as describe_pods, fetch_traces};
-use report::{
-    json::{ManagedServerDocument, ReplicaDocument},
-    startup::{ServerStart, SleepCycle},
-};
 use watch::{Death, Watch};
 
 /// How long a server may take to end after SIGTERM: engines give their GPUs back.

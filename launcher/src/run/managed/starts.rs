@@ -10,10 +10,7 @@ use jiff::{Timestamp, Zoned, tz::TimeZone};
 use startup::Startup;
 use tracing::warn;
 
-use report::{
-    json::ReplicaDocument,
-    startup::{ServerStart, SleepCycle},
-};
+use document::{ReplicaDocument, ServerStart, SleepCycle};
 
 /// The start of a replica. `None`: its log is not that of an engine whose words are known, or cannot be read, and neither its start nor its
 /// sleep was to be measured.

@@ -13,12 +13,12 @@ use tracing::{info, warn};
 
 use super::{Failure, egress, ready::Called};
 use clock::Clock;
+use document::{CalledReplicaDocument, ServerReplicasDocument};
 use engine::{
     client::{Lookup, Resolver},
     issue::LoadError,
     stop::{Stop, StopState},
 };
-use report::json::{CalledReplicaDocument, ServerReplicasDocument};
 
 /// How long the name may lack addresses. All replicas were ready before the launcher was created, but the DNS of a cluster keeps an
 /// answer for up to 30 seconds, and may hear of a pod later than the operator.

@@ -7,7 +7,8 @@ use super::{
     Missing,
     inputs::Case,
 };
-use report::{TOOL, TOOL_VERSION};
+use document::TOOL_VERSION;
+use report::TOOL;
 
 const HONESTY: &str = "\
 Logs that benchwright writes are compatible with those of MLPerf LoadGen and not of MLCommons' build of it. Official \

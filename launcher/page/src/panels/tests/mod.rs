@@ -2,7 +2,7 @@ mod curves;
 mod over_time;
 
 use charts::{Figure, Place, Series, Shape};
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 use super::{Panel, panels};
 use crate::fixture::{full, older, read};

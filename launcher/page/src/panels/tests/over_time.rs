@@ -180,12 +180,12 @@ fn the_cached_share_of_usage_stands_beside_the_servers_hits() {
 #[test]
 fn rates_of_few_requests_take_bins_together() {
     use crate::panels::bins::{Bins, together};
-    let few = report::json::Column(vec![1_u64; 192]);
+    let few = document::Column(vec![1_u64; 192]);
     assert_eq!(together(&few), 8, "24 points are left");
-    assert_eq!(together(&report::json::Column(vec![1_u64; 10])), 1);
-    assert_eq!(together(&report::json::Column(vec![4_u64; 1_000])), 4);
-    assert_eq!(together(&report::json::Column(vec![50_u64; 192])), 1);
-    let places = Bins::new(0.0, 250.0).mean_rates(&report::json::Column(vec![1, 3, 2]), 2);
+    assert_eq!(together(&document::Column(vec![1_u64; 10])), 1);
+    assert_eq!(together(&document::Column(vec![4_u64; 1_000])), 4);
+    assert_eq!(together(&document::Column(vec![50_u64; 192])), 1);
+    let places = Bins::new(0.0, 250.0).mean_rates(&document::Column(vec![1, 3, 2]), 2);
     let expected = [(0.25, Some(8.0)), (0.625, Some(8.0))];
     assert_eq!(places.iter().map(|it| (it.x, it.y)).collect::<Vec<_>>(), expected);
 }

@@ -1,6 +1,7 @@
 //! How good the answers were.
 
-use report::{accuracy, json::ReportDocument};
+use document::ReportDocument;
+use report::accuracy;
 
 use crate::table::Table;
 

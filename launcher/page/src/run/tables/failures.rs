@@ -1,6 +1,6 @@
 //! How requests ended, and what the failures say.
 
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 use crate::{table::Table, text};
 

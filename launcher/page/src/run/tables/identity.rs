@@ -1,7 +1,7 @@
 //! What was measured by what: everything that identifies the run, and the launcher's own part in its figures.
 
 use crds::wording::percent;
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 use crate::{table::Table, text};
 

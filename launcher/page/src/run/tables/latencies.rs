@@ -1,6 +1,6 @@
 //! Every latency of every stage, and how sure it is.
 
-use report::json::{EstimateDocument, FiguresDocument, LatenciesDocument, ReportDocument, StageDocument, Statistics};
+use document::{EstimateDocument, FiguresDocument, LatenciesDocument, ReportDocument, StageDocument, Statistics};
 
 use crate::{
     table::Table,

@@ -1,6 +1,6 @@
 //! LoadGen's verdict on each test, rule by rule.
 
-use report::json::{LoadGenTestDocument, ReportDocument};
+use document::{LoadGenTestDocument, ReportDocument};
 
 use crate::{
     table::Table,

@@ -1,8 +1,8 @@
 //! The server that was started for the run, and what became of it.
 
 use crds::benchmark_run::Harness;
+use document::{ManagedServerDocument, ReplicaDocument, ReportDocument};
 use report::{
-    json::{ManagedServerDocument, ReplicaDocument, ReportDocument},
     managed_server::{COLUMNS, STARTED, headline, notes, rows},
     server_log,
 };

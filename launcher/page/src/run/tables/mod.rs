@@ -12,7 +12,7 @@ mod server;
 mod stages;
 mod startups;
 
-use report::json::ReportDocument;
+use document::ReportDocument;
 
 use crate::table::Table;
 

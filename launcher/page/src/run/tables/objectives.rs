@@ -1,7 +1,7 @@
 //! Objectives and whether they are met.
 
 use crds::{Met, wording::percent};
-use report::json::{ObjectiveDocument, ReportDocument};
+use document::{ObjectiveDocument, ReportDocument};
 
 use crate::{table::Table, text};
 

@@ -1,6 +1,7 @@
 //! What a profiler recorded.
 
-use report::{json::ReportDocument, profiling as words};
+use document::ReportDocument;
+use report::profiling as words;
 
 use crate::table::Table;
 

@@ -1,7 +1,7 @@
 //! What the servers say of themselves, by stage.
 
 use crds::wording::percent;
-use report::json::{ReportDocument, ServerWindowDocument};
+use document::{ReportDocument, ServerWindowDocument};
 
 use crate::{
     table::Table,

@@ -1,7 +1,7 @@
 //! The stages: the table of the first screen, and their rates.
 
 use crds::wording::percent;
-use report::json::{EstimateDocument, LatenciesDocument, ReportDocument, StageDocument, Statistics};
+use document::{EstimateDocument, LatenciesDocument, ReportDocument, StageDocument, Statistics};
 use workload_profiles::workload::Load;
 
 use crate::{

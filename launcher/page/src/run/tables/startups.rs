@@ -1,10 +1,8 @@
 //! How the servers started that the run itself started.
 
 use crds::benchmark_run::Harness;
-use report::{
-    json::ReportDocument,
-    startup::{columns, notes, rows},
-};
+use document::ReportDocument;
+use report::startup::{columns, notes, rows};
 
 use crate::table::Table;
 

@@ -23,11 +23,8 @@ use tracing::warn;
 use super::{Described, log_note, starts};
 use asked::{Asked, token};
 use clock::Clock;
+use document::{ManagedServerDocument, PodStart, ReplicaDocument, ServerStart, SleepCycle};
 use engine::client::Resolver;
-use report::{
-    json::{ManagedServerDocument, ReplicaDocument},
-    startup::{PodStart, ServerStart, SleepCycle},
-};
 
 pub(in crate::run) use traces::fetch as fetch_traces;
 

@@ -9,7 +9,7 @@ use serde_saphyr::NonFiniteFloatPolicy;
 
 /// The text as it is when it holds no credential, else written anew without them. A text that is no YAML stays away as a
 /// whole: nothing in it can be found.
-pub(super) fn profile(text: &str) -> Cow<'_, str> {
+pub fn profile(text: &str) -> Cow<'_, str> {
     match read(text) {
         Some((_, false)) => Cow::Borrowed(text),
         Some((value, true)) => Cow::Owned(serde_saphyr::to_string(&value).unwrap_or_default()),
@@ -18,7 +18,7 @@ pub(super) fn profile(text: &str) -> Cow<'_, str> {
 }
 
 /// The profile as a tree of values without credentials; `None` for a text that is no YAML.
-pub(super) fn profile_value(text: &str) -> Option<Value> {
+pub fn profile_value(text: &str) -> Option<Value> {
     read(text).map(|(value, _)| value)
 }
 
@@ -31,7 +31,7 @@ fn read(text: &str) -> Option<(Value, bool)> {
 }
 
 /// Blacks out every secret in a tree of values; true when there was one.
-pub(super) fn redact(value: &mut Value) -> bool {
+pub fn redact(value: &mut Value) -> bool {
     match value {
         Value::Object(entries) => {
             let each =

@@ -16,7 +16,7 @@ const UNDER_WAY_DIGITS: i32 = 3;
 
 /// A time series. Each column has as many entries as there are bins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct TimeSeriesDocument {
     pub bin_ms: f64,
     pub start_ms: f64,
@@ -44,7 +44,7 @@ pub struct TimeSeriesDocument {
 
 /// How often each ITL was seen over time: rows of equal height on a logarithmic scale.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct HeatDocument {
     /// Column i has the bins from i times this number on. The last column may have fewer.
     pub bins_per_column: u64,
@@ -56,7 +56,6 @@ pub struct HeatDocument {
 
 /// Times of each bin. A bin without values has a count of 0, and null in place of a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct TimesDocument {
     pub count: Column<u64>,
     pub p50: Column<Option<f64>>,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Intervals, steady state and Little's law of a stage, or why there are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct UncertaintyDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absent: Option<String>,
@@ -68,7 +68,7 @@ impl UncertaintyDocument {
 
 /// Estimates of one latency.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct LatenciesDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
@@ -119,7 +119,7 @@ impl LatenciesDocument {
 
 /// A figure with its interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct EstimateDocument {
     /// The state of a figure that is not on a plateau, in place of the figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -169,7 +169,7 @@ impl EstimateDocument {
 
 /// Both sides of Little's law.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct LittlesLawDocument {
     pub mean_concurrency: f64,
     pub ended_per_second: f64,
@@ -179,7 +179,7 @@ pub struct LittlesLawDocument {
 
 /// Whether the stage was in a steady state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct SteadyStateDocument {
     pub status: String,
     pub verdict: String,
@@ -202,7 +202,7 @@ impl SteadyStateDocument {
 
 /// What a figure did in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct JudgedDocument {
     pub figure: String,
     /// Absent of a rate.
@@ -256,7 +256,7 @@ fn key(measure: Measure) -> (&'static str, Option<&'static str>) {
 
 /// The figures within the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct WindowDocument {
     pub from_ms: f64,
     pub to_ms: f64,

@@ -1,17 +1,14 @@
-//! Whether the servers counted the tokens that the client did, in a line of `report.md`. Pure.
+//! Whether the servers counted the tokens that the client did, in words.
 
-use analysis::Analysis;
+use analysis::{Analysis, servers::ServerAnalysis};
 
-use super::ServerReport;
-
-/// Always a line: equal, different, or why the two were not compared.
-pub(crate) fn line(server: &ServerReport, analysis: &Analysis) -> String {
-    let words = compared(server, analysis).unwrap_or_else(|why| format!("not compared, because {why}"));
-    format!("tokens by the servers and by the usage of the answers: {words}")
+/// Equal, different, or why the two were not compared.
+pub(crate) fn words(server: &ServerAnalysis, analysis: &Analysis) -> String {
+    compared(server, analysis).unwrap_or_else(|why| format!("not compared, because {why}"))
 }
 
 /// The error is why the two cannot be compared.
-fn compared(server: &ServerReport, analysis: &Analysis) -> Result<String, String> {
+fn compared(server: &ServerAnalysis, analysis: &Analysis) -> Result<String, String> {
     let run = &server.run;
     if run.resets > 0 {
         return Err("a counter of the servers began again during the run".to_owned());

@@ -7,7 +7,7 @@ use super::values::{Statistics, lengths, times};
 
 /// The sessions of a run or a stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct SessionsDocument {
     pub sessions: u64,
     pub complete: u64,
@@ -33,7 +33,7 @@ pub struct SessionsDocument {
 
 /// The requests with one place in their sessions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct TurnDocument {
     /// From 1.
     pub turn: u64,

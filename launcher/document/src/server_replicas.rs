@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The replicas of the server that the operator started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ServerReplicasDocument {
     /// How many were asked for.
     pub asked: u32,
@@ -21,7 +21,7 @@ pub struct ServerReplicasDocument {
 
 /// One replica.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct CalledReplicaDocument {
     /// Where it was called.
     pub url: String,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the user told, and what follows from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct HardwareDocument {
     /// Where the number of accelerators and the price come from.
     pub source: String,
@@ -25,7 +25,7 @@ pub struct HardwareDocument {
 
 /// Figures over the accelerators.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct CostDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens_per_second_per_accelerator: Option<f64>,
@@ -39,7 +39,7 @@ pub struct CostDocument {
 
 /// Figures of one stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct StageCostDocument {
     pub name: String,
     pub figures: CostDocument,

@@ -7,44 +7,53 @@
 
 mod contamination;
 mod distributions;
-mod document;
 mod figures;
 mod hardware;
 mod interactivity;
 mod judgement;
+mod lenient;
 mod loadgen;
 mod managed_server;
 mod objectives;
+pub mod redact;
+mod report;
 mod request_sample;
 mod server;
 mod server_replicas;
 mod server_series;
+mod server_start;
 mod servers;
 mod sessions;
+mod source;
 mod time_series;
+mod token_comparison;
 mod uncertainty;
 mod values;
 
 use std::io::{self, Write};
 
+use analysis::{Analysis, TargetIdentity, loadgen::judged::LoadGenTests};
+use crds::resolve::ResolvedRun;
+use files::file_digest::FileDigest;
 use serde::Deserialize;
+use workload_profiles::{Notice, Workload};
 
-use super::Report;
 pub use contamination::{ContaminationDocument, WarmUpDocument};
 pub use distributions::{DistributionDocument, DistributionsDocument};
-pub use document::{InputsDocument, LabelsDocument, ReasonDocument, ReportDocument, SeedsDocument, StageDocument};
 pub use figures::{CauseDocument, FiguresDocument, GoodputDocument, ThroughputDocument};
-pub use hardware::HardwareDocument;
+pub use hardware::{CostDocument, HardwareDocument};
 pub use interactivity::InteractivityDocument;
 pub use judgement::JudgementDocument;
 pub use loadgen::{LoadGenDocument, LoadGenTestDocument, TrialDocument};
 pub use managed_server::{ManagedServerDocument, ReplicaDocument};
 pub use objectives::ObjectiveDocument;
+pub use report::{InputsDocument, LabelsDocument, ReasonDocument, ReportDocument, SeedsDocument, StageDocument};
 pub use request_sample::RequestSampleDocument;
 pub use server::{IdentityDocument, ServerDocument};
 pub use server_replicas::{CalledReplicaDocument, ServerReplicasDocument};
 pub use server_series::ServerSeriesDocument;
-pub use servers::{ServerMetricsDocument, ServerWindowDocument};
+pub use server_start::{PodStart, ServerStart, SleepCycle};
+pub use servers::{LevelsDocument, ServerMetricsDocument, ServerWindowDocument};
 pub use sessions::{SessionsDocument, TurnDocument};
 pub use time_series::{Column, HeatDocument, TimeSeriesDocument, TimesDocument};
 pub use uncertainty::{
@@ -57,12 +66,36 @@ pub use values::Statistics;
 /// a reader must know of has a new one.
 pub const FORMAT: &str = "benchwright.dev/report/v1";
 
-/// Writes the text of `report.json`.
-///
-/// # Errors
-/// The writer's.
-pub fn write(report: &Report<'_>, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    ReportDocument::new(report)?.write(to)
+/// The release that writes the report.
+pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What a document is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// The commit that the binary was built from.
+    pub commit: &'a str,
+    /// The figures and the verdict.
+    pub analysis: &'a Analysis,
+    /// What the server reported about itself; `None`: it was not asked.
+    pub server: Option<&'a TargetIdentity>,
+    /// The run as it was resolved.
+    pub run: &'a ResolvedRun,
+    /// The load, as issued.
+    pub workload: &'a Workload,
+    /// SHA-256 of `profile.yaml` in the results folder, in hex.
+    pub profile_sha256: &'a str,
+    /// The files that the workload reads.
+    pub files: &'a [FileDigest],
+    /// Keys of the profile that were ignored or changed.
+    pub notices: &'a [Notice],
+    /// The LoadGen tests of the run; `None`: it has another load.
+    pub loadgen: Option<&'a LoadGenTests>,
+    /// How the servers started that the run itself started; empty: it started none.
+    pub startups: &'a [ServerStart],
+    /// The server that was started for the run; `None`: it has another target.
+    pub managed_server: Option<&'a ManagedServerDocument>,
+    /// How requests were spread over the replicas that the operator started; `None`: there are none.
+    pub server_replicas: Option<&'a ServerReplicasDocument>,
 }
 
 impl ReportDocument {
@@ -76,10 +109,10 @@ impl ReportDocument {
         to.write_all(b"\n")
     }
 
-    /// Reads the text of a `report.json`.
+    /// Reads the text of a `report.json`. Keys that this release does not know are ignored.
     ///
     /// # Errors
-    /// It is none, or one of another format, or it has a field that this release does not know.
+    /// The text is no report, the report has another version of the format, or a field has a value that this release cannot read.
     pub fn read(text: &str) -> Result<ReportDocument, ReadError> {
         // A parser repeats the value that it refuses, however long that is.
         let header: Header =
@@ -88,7 +121,7 @@ impl ReportDocument {
         if header.format != FORMAT {
             return Err(ReadError::Format { found: shortened(&header.format), by });
         }
-        crds::json::read(text).map_err(|error| ReadError::Field {
+        lenient::read(text).map_err(|error| ReadError::Field {
             path: shortened(&error.path),
             problem: shortened(&error.problem),
             by,

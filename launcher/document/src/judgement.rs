@@ -7,7 +7,7 @@ use super::values::{Statistics, millis, times};
 
 /// What the launcher measured of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct JudgementDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_lag_p99_ms: Option<f64>,
@@ -96,7 +96,7 @@ impl JudgementDocument {
 
 /// The effect of stalls on the p99 of a latency.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct StallEffectDocument {
     pub stage: String,
     pub figure: String,

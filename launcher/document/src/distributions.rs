@@ -17,7 +17,7 @@ const EFFECTIVE_DIGITS: i32 = 1;
 
 /// The distributions of a stage, or of a run. `None`: no value was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct DistributionsDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_ms: Option<DistributionDocument>,
@@ -45,7 +45,7 @@ impl DistributionsDocument {
 
 /// Points of a distribution function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct DistributionDocument {
     /// Number of values.
     pub count: u64,

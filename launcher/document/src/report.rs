@@ -1,6 +1,9 @@
 //! `report.json` as a whole, and its parts but for the figures.
 
-use std::io;
+use std::{
+    fmt::{self, Display, Formatter},
+    io,
+};
 
 use analysis::{Accuracy, ClassAnalysis, EndedBy, Labels, Profiling, StageAnalysis};
 use crds::{
@@ -36,11 +39,11 @@ use super::{
     uncertainty::UncertaintyDocument,
     values::{Statistics, millis, times},
 };
-use crate::{Report, ServerStart, TOOL_VERSION, redact::redact};
+use crate::{Parts, ServerStart, TOOL_VERSION, redact::redact};
 
 /// `report.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ReportDocument {
     pub format: String,
     pub tool_version: String,
@@ -103,7 +106,7 @@ impl ReportDocument {
     ///
     /// # Errors
     /// The workload cannot be written as JSON.
-    pub fn new(report: &Report<'_>) -> io::Result<ReportDocument> {
+    pub fn new(report: &Parts<'_>) -> io::Result<ReportDocument> {
         let analysis = report.analysis;
         let mut workload = serde_json::to_value(report.workload)?;
         // A header of the workload may be a credential.
@@ -140,11 +143,11 @@ impl ReportDocument {
             profiling: analysis.profiling.clone(),
             contamination: ContaminationDocument::new(&analysis.contamination),
             self_judgement: JudgementDocument::new(&analysis.judgement),
-            server_metrics: report.server_metrics.map(|it| ServerMetricsDocument::new(it, analysis)),
+            server_metrics: analysis.servers.as_ref().map(|it| ServerMetricsDocument::new(it, analysis)),
             labels: LabelsDocument::new(&analysis.labels),
             notices: report.notices.to_vec(),
             seeds: SeedsDocument { run: report.run.seed, prompt_salt: report.run.prompt_salt.clone() },
-            inputs: InputsDocument { profile_sha256: report.profile_sha256(), files: report.files.to_vec() },
+            inputs: InputsDocument { profile_sha256: report.profile_sha256.to_owned(), files: report.files.to_vec() },
             resolved_run: report.run.clone(),
             workload,
         })
@@ -158,17 +161,23 @@ fn is_profiled(analysis: &analysis::Analysis, stage: &StageAnalysis) -> bool {
 
 /// One reason of the verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ReasonDocument {
     pub reason: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
 }
 
+impl Display for ReasonDocument {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let colon = if self.message.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.reason, self.message)
+    }
+}
+
 /// Where the random draws start. Each kind of draw has a seed derived from the run's by its purpose; those of fresh texts
 /// have the salt in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct SeedsDocument {
     pub run: Seed,
     pub prompt_salt: String,
@@ -176,7 +185,7 @@ pub struct SeedsDocument {
 
 /// What the load was made of: digests tell whether two runs had the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct InputsDocument {
     pub profile_sha256: String,
     pub files: Vec<FileDigest>,
@@ -184,7 +193,7 @@ pub struct InputsDocument {
 
 /// One stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct StageDocument {
     pub name: String,
     pub load: Load,
@@ -260,7 +269,7 @@ impl StageDocument {
 
 /// The requests of one traffic class, over all stages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ClassDocument {
     pub name: String,
     pub clock: String,
@@ -276,7 +285,7 @@ impl ClassDocument {
 
 /// The stop rule that ended a stage, and when, from the start of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct EndedByDocument {
     pub rule: String,
     pub at_ms: f64,
@@ -290,7 +299,6 @@ impl EndedByDocument {
 
 /// The comparability labels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct LabelsDocument {
     pub arrivals: String,
     pub clock: String,
@@ -309,6 +317,28 @@ pub struct LabelsDocument {
 }
 
 impl LabelsDocument {
+    /// `name=value`, one by one.
+    pub fn pairs(&self) -> Vec<String> {
+        [
+            ("arrivals", &self.arrivals),
+            ("clock", &self.clock),
+            ("tokens", &self.tokens),
+            ("itl", &self.itl),
+            ("events", &self.events),
+            ("tpot", &self.tpot),
+            ("ntpot", &self.ntpot),
+            ("percentiles", &self.percentiles),
+            ("window", &self.window),
+            ("prompts", &self.prompts),
+            ("cache", &self.cache),
+            ("failures", &self.failures),
+        ]
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect()
+    }
+
     fn new(labels: &Labels) -> LabelsDocument {
         LabelsDocument {
             arrivals: labels.arrivals.clone(),

@@ -13,7 +13,7 @@ use super::{
 
 /// The figures of a run, a stage, or of its probes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct FiguresDocument {
     pub requests: u64,
     pub succeeded: u64,
@@ -170,9 +170,21 @@ impl FiguresDocument {
     }
 }
 
+impl FiguresDocument {
+    /// Requests that succeeded or failed.
+    pub fn decided(&self) -> u64 {
+        self.succeeded.saturating_add(self.failed)
+    }
+
+    /// Requests that failed, of those that succeeded or failed; `None` where there are none.
+    pub fn failed_share(&self) -> Option<f64> {
+        (self.decided() > 0).then(|| self.failed as f64 / self.decided() as f64)
+    }
+}
+
 /// Where the time of requests went, step by step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct StepsDocument {
     pub queue_ms: Statistics,
     pub build_ms: Statistics,
@@ -200,9 +212,25 @@ impl StepsDocument {
     }
 }
 
+impl StepsDocument {
+    /// The steps by their names, in order, each with whether it is a part of the latency.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &Statistics, bool)> {
+        [
+            ("queue", Some(&self.queue_ms), true),
+            ("build", Some(&self.build_ms), false),
+            ("send", Some(&self.send_ms), true),
+            ("first byte", Some(&self.first_byte_ms), true),
+            ("first token", self.first_token_ms.as_ref(), true),
+            ("tokens", Some(&self.tokens_ms), true),
+            ("parse", Some(&self.parse_ms), false),
+        ]
+        .into_iter()
+        .filter_map(|(name, times, is_part)| Some((name, times?, is_part)))
+    }
+}
+
 /// Failures of one cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CauseDocument {
     pub count: u64,
     pub sample: String,
@@ -216,7 +244,7 @@ impl CauseDocument {
 
 /// Rates of a run or stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ThroughputDocument {
     pub requests_per_second: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -239,7 +267,7 @@ impl ThroughputDocument {
 
 /// The time between the fill and the drain of a stage, from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct RateWindowDocument {
     pub from_ms: f64,
     pub to_ms: f64,
@@ -253,7 +281,7 @@ impl RateWindowDocument {
 
 /// Requests that met every goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct GoodputDocument {
     pub good_requests: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// One objective of `spec.slo` as it came out. Its numbers have the unit that it names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ObjectiveDocument {
     pub name: String,
     pub metric: Metric,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What is known of the prompts and of the server's prefix cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ContaminationDocument {
     pub exposure: String,
     pub why: String,
@@ -28,7 +28,7 @@ pub struct ContaminationDocument {
 
 /// Requests that came before the windows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct WarmUpDocument {
     pub stages: Vec<String>,
     pub requests: u64,
@@ -38,7 +38,7 @@ pub struct WarmUpDocument {
 
 /// How the rows of a data set were used.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct DataSetUseDocument {
     pub rows: u64,
     pub sent: u64,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use analysis::Analysis;
+use analysis::{Analysis, servers::ServerAnalysis};
 use serde::{Deserialize, Serialize};
 use server_metrics::{
     identity::{Identity, Model},
@@ -10,12 +10,11 @@ use server_metrics::{
     series::{Latency, Levels, WindowFigures},
 };
 
-use super::{server_series::ServerSeriesDocument, values::millis};
-use crate::server::ServerReport;
+use super::{server_series::ServerSeriesDocument, token_comparison, values::millis};
 
 /// The metrics of the servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ServerMetricsDocument {
     pub interval_ms: f64,
     pub scrape_cpu_ms: f64,
@@ -29,13 +28,16 @@ pub struct ServerMetricsDocument {
     pub client_generation_tokens: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_requests: Option<f64>,
+    /// The tokens by the servers against the tokens by the usage of the answers. Absent in reports of earlier releases.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub token_comparison: String,
     pub remarks: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_series: Option<ServerSeriesDocument>,
 }
 
 impl ServerMetricsDocument {
-    pub(super) fn new(server: &ServerReport, analysis: &Analysis) -> ServerMetricsDocument {
+    pub(super) fn new(server: &ServerAnalysis, analysis: &Analysis) -> ServerMetricsDocument {
         let window = |it: &WindowFigures| ServerWindowDocument::new(it, server.zero);
         let stages = analysis.stages.iter().zip(&server.stages);
         let stage = |(stage, figures): (&analysis::StageAnalysis, &Option<WindowFigures>)| ServerStageDocument {
@@ -52,6 +54,7 @@ impl ServerMetricsDocument {
             client_prompt_tokens: server.client.and_then(|it| it.prompt.whole()),
             client_generation_tokens: server.client.and_then(|it| it.output.whole()),
             other_requests: server.others.map(|it| it.others),
+            token_comparison: token_comparison::words(server, analysis),
             remarks: server.remarks.clone(),
             time_series: server.over_time.as_ref().map(ServerSeriesDocument::new),
         }
@@ -60,7 +63,7 @@ impl ServerMetricsDocument {
 
 /// One address that was scraped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct EndpointDocument {
     pub url: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,7 +86,7 @@ pub struct EndpointDocument {
 }
 
 impl EndpointDocument {
-    fn new(address: &Address, server: &ServerReport) -> EndpointDocument {
+    fn new(address: &Address, server: &ServerAnalysis) -> EndpointDocument {
         let samples = server.store().addresses().get(address.index);
         let count = |of: fn(&server_metrics::series::Address) -> usize| samples.map_or(0, of) as u64;
         EndpointDocument {
@@ -105,7 +108,7 @@ impl EndpointDocument {
 
 /// What some servers said of themselves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct IdentityDocument {
     /// Addresses that said the same.
     pub endpoints: u64,
@@ -147,7 +150,7 @@ impl IdentityDocument {
 
 /// A model that a server lists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ModelDocument {
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -162,7 +165,6 @@ impl ModelDocument {
 
 /// A stage; without figures where it had no requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ServerStageDocument {
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,7 +173,7 @@ pub struct ServerStageDocument {
 
 /// What all servers said of a window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ServerWindowDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_ms: Option<f64>,
@@ -273,7 +275,6 @@ impl ServerWindowDocument {
 
 /// A gauge over a window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct LevelsDocument {
     pub mean: f64,
     pub min: f64,
@@ -288,7 +289,6 @@ impl LevelsDocument {
 
 /// A distribution by the buckets of a server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct LatencyDocument {
     pub count: f64,
     pub mean: f64,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The server that was started for the run, or found running, and what became of it. Commands and words of the server have no secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ManagedServerDocument {
     /// Which program it is.
     pub engine: ServerEngine,
@@ -37,7 +37,7 @@ pub struct ManagedServerDocument {
 
 /// One replica.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ReplicaDocument {
     /// Where it was called.
     pub url: String,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Output tokens per second and user, in three ways.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct InteractivityDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inverse_of_tpot_p90: Option<f64>,

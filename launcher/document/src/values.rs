@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use analysis::Distribution;
+use crds::benchmark_run::Stat;
 use measurement::record::RequestOutcome;
 use serde::{Deserialize, Serialize};
 
 /// A distribution in the unit that the name of its field tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Statistics {
     pub count: u64,
     pub mean: f64,
@@ -26,6 +26,21 @@ pub struct Statistics {
     pub p99: f64,
     pub p99p9: f64,
     pub max: f64,
+}
+
+impl Statistics {
+    /// The value of a statistic.
+    pub fn get(&self, stat: Stat) -> f64 {
+        match stat {
+            Stat::Mean => self.mean,
+            Stat::P50 => self.p50,
+            Stat::P90 => self.p90,
+            Stat::P95 => self.p95,
+            Stat::P99 => self.p99,
+            Stat::P99P9 => self.p99p9,
+            Stat::Max => self.max,
+        }
+    }
 }
 
 impl From<Distribution<f64>> for Statistics {

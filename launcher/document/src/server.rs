@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// When the server was ready, and after the load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ServerDocument {
     pub before: IdentityDocument,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -15,7 +15,7 @@ pub struct ServerDocument {
 
 /// What the server reported at one time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct IdentityDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,

@@ -16,7 +16,7 @@ const TIME_DIGITS: i32 = 3;
 /// Requests in the order of the time at which they were due. Times count from the start of the run. A moment that did not
 /// happen is null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct RequestSampleDocument {
     /// The number of requests that the sample was drawn from.
     pub of: u64,

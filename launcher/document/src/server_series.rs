@@ -14,7 +14,7 @@ const DIGITS: i32 = 4;
 /// All servers together, in bins of one width from `start_ms`. A column is absent where no server has the metric, and an
 /// entry is null where no scrape gives a value for its bin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ServerSeriesDocument {
     pub bin_ms: f64,
     /// From the start of the run.

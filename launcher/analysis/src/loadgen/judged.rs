@@ -1,0 +1,40 @@
+//! The LoadGen tests of a run with their verdicts.
+
+use workload_profiles::workload::LoadGenTest;
+
+use super::{
+    outcome::TestOutcome,
+    verdict::{TestVerdict, TrialVerdict},
+};
+
+/// The tests of a run and what they came to.
+#[derive(Clone, Debug)]
+pub struct LoadGenTests {
+    /// Each with its verdict, in order.
+    pub tests: Vec<(TestOutcome, TestVerdict)>,
+    /// The trials before them.
+    pub trials: Vec<TrialVerdict>,
+}
+
+impl LoadGenTests {
+    /// Judges the tests of a run.
+    pub fn from_tests(tests: Vec<TestOutcome>, trials: Vec<TrialVerdict>) -> LoadGenTests {
+        let judged = |test: TestOutcome| {
+            let verdict = TestVerdict::from_outcome(&test);
+            (test, verdict)
+        };
+        LoadGenTests { tests: tests.into_iter().map(judged).collect(), trials }
+    }
+
+    /// As tests of a profile: those of a search, whose last load need not have had all of them, too.
+    pub fn as_requested(&self) -> Vec<LoadGenTest> {
+        let logs = self.tests.iter().map(|(test, _)| &test.log);
+        logs.map(|it| LoadGenTest { settings: it.settings.clone(), audited: it.audited, trials_before: Vec::new() })
+            .collect()
+    }
+
+    /// The verdicts, in order.
+    pub fn verdicts(&self) -> impl Iterator<Item = &TestVerdict> {
+        self.tests.iter().map(|(_, verdict)| verdict)
+    }
+}

@@ -1,0 +1,79 @@
+//! What the server said of itself: figures of the run and of each stage, and what does not fit together. Pure.
+
+mod client_tokens;
+mod other_requests;
+mod remarks;
+
+use std::{sync::Arc, time::Duration};
+
+pub use client_tokens::{ClientTokens, TokenRange};
+pub use other_requests::OtherRequests;
+use server_metrics::{
+    scraped::Scraped,
+    series::{OverTime, Store, WindowFigures},
+};
+
+use workload_profiles::Workload;
+
+use crate::{Measured, StageAnalysis};
+
+/// The metrics of the servers, with the figures that come of them.
+#[derive(Clone, Debug)]
+pub struct ServerAnalysis {
+    pub scraped: Arc<Scraped>,
+    /// Time zero of the run, on the machine's monotonic clock.
+    pub zero: Duration,
+    /// From time zero to the end of the last request.
+    pub run: WindowFigures,
+    /// One entry for each stage, in the order of the stages; `None` for a stage without requests.
+    pub stages: Vec<Option<WindowFigures>>,
+    /// The same window as `run`, in bins of time; `None` where it has no length.
+    pub over_time: Option<OverTime>,
+    /// `None`: the client did not count.
+    pub client: Option<ClientTokens>,
+    /// Requests of other clients. `None`: the requests that the servers count cannot be compared with the requests of the run.
+    pub others: Option<OtherRequests>,
+    /// What does not fit together, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+impl ServerAnalysis {
+    /// The figures of what was read during a load.
+    pub(crate) fn of_load(
+        scraped: Arc<Scraped>,
+        measured: &Measured<'_>,
+        workload: &Workload,
+        stages: &[StageAnalysis],
+    ) -> ServerAnalysis {
+        let client = client_tokens::client_tokens(measured.recorder);
+        let most_requests =
+            client_tokens::has_one_answer_each(workload).then(|| client_tokens::most_requests(measured.recorder));
+        ServerAnalysis::new(scraped, measured.zero, measured.wall, stages, client, most_requests)
+    }
+
+    /// `zero`: time zero of the run on the machine's monotonic clock; `wall`: from then to the end of the last request. `most_requests`:
+    /// the most requests that a server can have finished for this run; `None`: no bound is known.
+    pub fn new(
+        scraped: Arc<Scraped>,
+        zero: Duration,
+        wall: Duration,
+        stages: &[StageAnalysis],
+        client: Option<ClientTokens>,
+        most_requests: Option<u64>,
+    ) -> ServerAnalysis {
+        let figures = |from: Duration, to: Duration| scraped.store.figures(zero + from, zero + to, scraped.interval);
+        let run = figures(Duration::ZERO, wall);
+        let of_stage = |it: &StageAnalysis| Some(figures(it.figures.first_due?, it.figures.last_end?));
+        let stages: Vec<_> = stages.iter().map(of_stage).collect();
+        let over_time = scraped.store.over_time(zero, zero + wall, scraped.interval);
+        let finished = || scraped.store.finished(zero, zero + wall, scraped.interval).filter(|_| run.whole);
+        let others = most_requests.and_then(|most| OtherRequests::find(&finished()?, most));
+        let remarks = remarks::remarks(&scraped, &run, &stages, client, others);
+        ServerAnalysis { scraped, zero, run, stages, over_time, client, others, remarks }
+    }
+
+    /// The samples that were read.
+    pub fn store(&self) -> &Store {
+        &self.scraped.store
+    }
+}

@@ -1,0 +1,131 @@
+//! How a server started that the run itself started, as `report.json` has it: `startups`.
+
+use crds::resolve::PodTimes;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use startup::{SleepWake, SleepWakeKind, Startup};
+
+/// The start of a server that the run itself started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerStart {
+    /// The name of the server, such as `1`.
+    pub server: String,
+    /// Its log, as a path within the results folder. Absent: it was not read, and the start is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// From the launch of its process until it answered, on the launcher's clock, in seconds. Absent: it never did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_ready_seconds: Option<f64>,
+    /// How its pod came to be, where the operator started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod: Option<PodStart>,
+    pub startup: Startup,
+    /// Sleeps and wakes that the run asked for after its request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sleep_cycles: Vec<SleepCycle>,
+}
+
+/// A sleep of a server and the wake after it, on the launcher's clock. What did not come about is absent, and the remark says why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SleepCycle {
+    /// The level of vLLM's sleep mode: 1 or 2.
+    pub level: u8,
+    /// When the sleep was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Timestamp>,
+    /// From then until the server said that it sleeps, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep_seconds: Option<f64>,
+    /// From the first request to wake up until the server said that it is awake, in seconds; with the load of the weights after a sleep of
+    /// level 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wake_seconds: Option<f64>,
+    /// The part of it in which the weights were loaded, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reload_seconds: Option<f64>,
+    /// The first request of one token after the wake, from its sending until its answer was there, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_request_seconds: Option<f64>,
+    /// Why it was not measured whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+}
+
+/// How the pod of a server came to be, before the start of its process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodStart {
+    /// The times that the operator saw.
+    #[serde(default)]
+    pub times: PodTimes,
+    /// From the creation of the pod until it had a node, in seconds. Absent: one of both is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduling_seconds: Option<f64>,
+    /// From there until its container started, by the clock of the node, in seconds: volumes and images.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container_seconds: Option<f64>,
+    /// From the node until the server answered, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_seconds: Option<f64>,
+}
+
+impl PodStart {
+    /// `ready`: when the server answered, by the clock of its node.
+    pub fn new(times: PodTimes, ready: Option<Timestamp>) -> PodStart {
+        // Clocks of several machines: a time below zero is none.
+        let between = |from: Option<Timestamp>, to: Option<Timestamp>| {
+            Some(to?.duration_since(from?).as_secs_f64()).filter(|it| *it >= 0.0)
+        };
+        PodStart {
+            times,
+            scheduling_seconds: between(times.created, times.scheduled),
+            container_seconds: between(times.scheduled, times.container),
+            ready_seconds: between(times.scheduled, ready),
+        }
+    }
+
+    /// Why a time is absent although both of its ends are known; `None`: it is not so.
+    pub fn remark(&self) -> Option<String> {
+        let PodTimes { scheduled, container, .. } = self.times;
+        let behind = scheduled?.duration_since(container?).as_secs_f64();
+        (behind > 0.0).then(|| {
+            format!(
+                "the report lacks the time from the pod's node to its container: by the clock of the node the container started {behind} s before the control plane \
+                 chose the node, so one of both clocks is wrong; set them by NTP"
+            )
+        })
+    }
+}
+
+impl ServerStart {
+    /// What its log says, with the sleeps and wakes that the run measured, where the log has none.
+    pub fn with_sleeps(&self) -> Startup {
+        let mut startup = self.startup.clone();
+        if startup.sleep_wake.is_empty() {
+            let change = |kind, at, seconds| SleepWake { kind, at, seconds, freed_gib: None, in_use_gib: None };
+            for it in &self.sleep_cycles {
+                startup.sleep_wake.extend(it.sleep_seconds.map(|took| change(SleepWakeKind::Sleep, it.asked, took)));
+                startup.sleep_wake.extend(it.wake_seconds.map(|took| change(SleepWakeKind::Wake, None, took)));
+            }
+        }
+        startup
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_between_clocks_that_disagree_is_absent_and_said() {
+        let at = |second: i64| Some(Timestamp::from_second(1_700_000_000 + second).unwrap());
+        let times = PodTimes { created: at(0), scheduled: at(2), container: at(1) };
+        let pod = PodStart::new(times, at(1));
+        assert_eq!((pod.scheduling_seconds, pod.container_seconds, pod.ready_seconds), (Some(2.0), None, None));
+        assert!(pod.remark().unwrap().contains("started 1 s before"), "{:?}", pod.remark());
+        let right = PodStart::new(PodTimes { container: at(2), ..times }, at(5));
+        assert_eq!((right.container_seconds, right.ready_seconds, right.remark()), (Some(0.0), Some(3.0), None));
+    }
+}

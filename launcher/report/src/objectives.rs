@@ -1,0 +1,94 @@
+//! The objectives of a run in words, for every table that shows them.
+
+use std::time::Duration;
+
+use analysis::objectives::stricter;
+use crds::{
+    FigureValue, ObjectiveCounts,
+    benchmark_run::{Enforcement, Metric, MetricUnit},
+    resolve::{ResolvedObjective, ResolvedSlo},
+    units::Span,
+};
+use document::{ObjectiveDocument, ReportDocument};
+
+use crate::text::optional;
+
+/// An objective with what came of it.
+pub(super) struct Row<'a> {
+    pub objective: &'a ResolvedObjective,
+    pub result: &'a ObjectiveDocument,
+    pub enforcement: Enforcement,
+}
+
+/// The objectives in the order of the spec; none where a run has none.
+pub(super) fn rows(document: &ReportDocument) -> Vec<Row<'_>> {
+    let Some(ResolvedSlo { enforcement, objectives, .. }) = &document.resolved_run.slo else { return Vec::new() };
+    let row = |result: &'_ ObjectiveDocument| objectives.iter().find(|it| it.name == result.name);
+    let rows = document
+        .objectives
+        .iter()
+        .filter_map(|result| Some(Row { objective: row(result)?, result, enforcement: *enforcement }));
+    rows.collect()
+}
+
+/// How many came out in which way; `None` where a run has none.
+pub(super) fn counts(document: &ReportDocument) -> Option<ObjectiveCounts> {
+    let found = document.objectives.iter().map(|it| it.met);
+    (!document.objectives.is_empty()).then(|| ObjectiveCounts::count(found))
+}
+
+/// Which earlier run objectives are compared with, and how; `None` where none is.
+pub(super) fn baseline(document: &ReportDocument) -> Option<String> {
+    let baseline = document.resolved_run.slo.as_ref()?.baseline.as_ref()?;
+    let name = baseline.report.as_ref().map_or_else(|| "an earlier run".to_owned(), |it| it.display().to_string());
+    let percent = baseline.max_regression_percent;
+    Some(format!("{name}; a figure may be up to {percent} % worse than there"))
+}
+
+impl Row<'_> {
+    /// The figure in words, such as `p99 of ttft in every stage`.
+    pub(super) fn figure(&self) -> String {
+        self.objective.figure_in_place()
+    }
+
+    /// The limit in the spec with its side, such as `max 500ms`. It is the same in every run of the spec.
+    pub(super) fn limit(&self) -> String {
+        self.objective.bound.described()
+    }
+
+    /// What was measured, as it stands beside the limit that decides.
+    pub(super) fn observed(&self) -> String {
+        let own = self.objective.bound.limit();
+        let limit = self.value(self.result.baseline_limit).map_or(own, |it| stricter(self.objective.bound, it));
+        optional(self.value(self.result.observed), |it| it.beside(limit))
+    }
+
+    /// Whether the value is compared with an earlier one.
+    pub(super) fn has_baseline(&self) -> bool {
+        self.result.baseline.is_some()
+    }
+
+    /// The value of the baseline, and the limit that follows from it, such as `max 422ms`.
+    pub(super) fn baseline(&self) -> [String; 2] {
+        let side = self.objective.bound.name();
+        let limit = self.value(self.result.baseline_limit);
+        [optional(self.value(self.result.baseline), |it| it.to_string()), optional(limit, |it| format!("{side} {it}"))]
+    }
+
+    fn value(&self, number: Option<f64>) -> Option<FigureValue> {
+        value(self.objective.metric, number?)
+    }
+}
+
+/// A number of the document in the type of the metric. Times are milliseconds.
+fn value(metric: Metric, number: f64) -> Option<FigureValue> {
+    match metric.unit() {
+        MetricUnit::Time => {
+            let nanos = (number * 1e6).round();
+            (0.0..=u64::MAX as f64)
+                .contains(&nanos)
+                .then(|| FigureValue::Time(Span(Duration::from_nanos(nanos as u64))))
+        }
+        MetricUnit::PerSecond | MetricUnit::Share => Some(FigureValue::Number(number)),
+    }
+}
