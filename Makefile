@@ -59,8 +59,8 @@ size: prepare ## Print the weight of each crate in the released launcher: code, 
 	@.ci/size $(built)/size/$(TRIPLE)/release/benchwright
 
 performance: prepare ## Measure the launcher itself and write docs/performance.md; takes ten minutes of a quiet machine
-	@$(release_build) -p launcher
-	@$(release)/benchwright bench --runs 3 --json $(built)/performance.json --markdown docs/performance.md
+	@$(release_build) -p launcher -p bench
+	@$(release)/benchwright-bench --runs 3 --json $(built)/performance.json --markdown docs/performance.md
 
 loadgen-comparison: prepare ## Run MLCommons' own LoadGen with new settings and hold ours against it; needs Python and its registry
 	@python="$$($(official)/venv)" && rm -rf $(recorded) && "$$python" -B $(official)/record.py $(recorded)

@@ -253,13 +253,11 @@ pub fn judge(run: &Value) -> anyhow::Result<Judgement> {
     }
     let spec: BenchmarkRunSpec = serde_json::from_value(checked.value["spec"].clone())
         .with_context(|| format!("the definition takes what the types do not: {run}"))?;
-    let identity = RunIdentity {
-        name: run["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
-        namespace: "bench".into(),
-        uid: "2db48264-0000-4000-8000-000000000000".into(),
-        attempt: 1,
-        repeat_number: None,
-    };
+    let identity = RunIdentity::first_attempt(
+        run["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
+        "bench",
+        "2db48264-0000-4000-8000-000000000000",
+    );
     Ok(match resolve(identity, &spec, &Settings::default()) {
         Ok(_) => Judgement::Right,
         Err(errors) => Judgement::AgainstRules(errors.iter().map(ToString::to_string).collect()),

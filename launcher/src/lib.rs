@@ -12,4 +12,6 @@ pub mod run;
 pub mod scoring;
 mod status_server;
 pub mod sut;
+#[cfg(test)]
+mod test_server;
 mod web_client;

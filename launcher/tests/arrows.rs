@@ -75,11 +75,13 @@ const ARROWS: &[(&str, &[&str])] = &[
         "bench",
         &[
             "analysis",
+            "capacity",
             "clock",
             "crds",
             "document",
             "engine",
             "files",
+            "launcher",
             "measurement",
             "report",
             "scrape",
@@ -88,13 +90,14 @@ const ARROWS: &[(&str, &[&str])] = &[
             "workload-profiles",
         ],
     ),
+    ("capacity", &["analysis", "clock", "crds", "engine", "measurement", "simulator", "workload-profiles"]),
     (
         "launcher",
         &[
             "accuracy",
             "analysis",
             "archive",
-            "bench",
+            "capacity",
             "charts",
             "clock",
             "compare-command",
@@ -175,7 +178,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> String {
 }
 
 /// The dependencies of each crate of the workspace, those of its tests aside.
-fn direct() -> BTreeMap<String, BTreeSet<String>> {
+pub(super) fn direct() -> BTreeMap<String, BTreeSet<String>> {
     let text = cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);
     let metadata: Value = serde_json::from_str(&text).unwrap();
     let name = |it: &Value| it["name"].as_str().unwrap().to_owned();

@@ -70,7 +70,6 @@ mod validate;
 
 use std::{
     fs,
-    io::Read as _,
     process::{Command, Output, Stdio},
 };
 
@@ -297,22 +296,11 @@ fn a_signal_stops_issuing_and_leaves_a_partial_result() {
     let folder = Folder::new();
     let two_stages = profile(20, 1).replace("duration: 1}", "duration: 1}, {rate: 20, duration: 600}");
     folder.write("run.yaml", &simulated(&two_stages));
-    let mut command = folder.command(&["run", "-f", "run.yaml"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stderr = child.stderr.take().unwrap();
-    let mut seen = String::new();
-    let mut buffer = [0; 1024];
+    let mut running = folder.start(&["run", "-f", "run.yaml"]);
     // The second stage begins when all 20 requests of the first one are issued.
-    while !seen.contains("stage 2 of 2") {
-        let read = stderr.read(&mut buffer).unwrap();
-        assert!(read > 0, "it ended early: {seen}");
-        seen.push_str(&String::from_utf8_lossy(&buffer[..read]));
-    }
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    stderr.read_to_string(&mut seen).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(20), "{seen}");
-    assert!(seen.contains("nothing more is issued"), "{seen}");
+    running.wait_for("stage 2 of 2");
+    assert_eq!(running.terminate(), Some(20), "{}", running.seen);
+    assert!(running.seen.contains("nothing more is issued"), "{}", running.seen);
     let report = folder.report();
     assert_eq!((&report["outcome"], &report["partial"]), (&"Cancelled".into(), &true.into()));
     let counts = &report["figures"]["outcomes"];

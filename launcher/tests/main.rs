@@ -2,11 +2,12 @@
 
 mod arrows;
 #[cfg(target_os = "linux")]
-mod bench;
+mod capacity;
 mod circles;
 mod cli;
 mod common;
 mod faults;
+mod map;
 mod messages;
 mod outcomes;
 mod pod;

@@ -86,7 +86,7 @@ pub fn prepare(
     let mut text = render::render(template, variables)?;
     let (mut profile, odd) = read_text(&text).map_err(|problem| with_variables(problem.into(), variables))?;
     let findings = Findings::default();
-    let applied = overrides::apply(&mut profile, overrides, (formats::of(run.harness).root_keys)(), &findings);
+    let applied = overrides::apply(&mut profile, overrides, (formats::format(run.harness).root_keys)(), &findings);
     if !applied.is_empty() {
         text = match &profile {
             Value::String(command) => format!("{command}\n"),

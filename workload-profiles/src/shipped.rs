@@ -9,7 +9,7 @@ use crate::{
 
 /// The names of the profiles that ship for a harness, sorted.
 pub fn shipped_names(harness: Harness) -> Vec<&'static str> {
-    formats::of(harness).shipped.iter().map(|(name, _)| *name).collect()
+    formats::format(harness).shipped.iter().map(|(name, _)| *name).collect()
 }
 
 /// The template of a profile that ships. Its name may end with `.yaml` or `.yaml.in`.
@@ -18,7 +18,7 @@ pub fn shipped_names(harness: Harness) -> Vec<&'static str> {
 /// An unknown name; the message has the nearest known one.
 pub fn shipped(harness: Harness, name: &str) -> Result<&'static str, ProfileError> {
     let plain = name.trim_end_matches(".in").trim_end_matches(".yaml");
-    let found = formats::of(harness).shipped.iter().find(|(known, _)| *known == plain).map(|(_, text)| *text);
+    let found = formats::format(harness).shipped.iter().find(|(known, _)| *known == plain).map(|(_, text)| *text);
     found.ok_or_else(|| {
         let remedy = suggestion(plain, shipped_names(harness));
         ProfileError::one(

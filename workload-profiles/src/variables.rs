@@ -159,13 +159,7 @@ pub(crate) mod tests {
     pub(crate) fn run(model: &str) -> ResolvedRun {
         let spec = format!("target: {{url: 'http://server:8000', model: '{model}'}}\nseed: 42");
         let spec: BenchmarkRunSpec = serde_saphyr::from_str(&spec).unwrap();
-        let identity = RunIdentity {
-            name: "chat".into(),
-            namespace: "bench".into(),
-            uid: "u".into(),
-            attempt: 1,
-            repeat_number: None,
-        };
+        let identity = RunIdentity::first_attempt("chat", "bench", "u");
         resolve(identity, &spec, &Settings::default()).unwrap()
     }
 

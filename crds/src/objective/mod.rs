@@ -49,7 +49,7 @@ pub struct ObjectiveCounts {
 
 impl ObjectiveCounts {
     /// Counts some objectives.
-    pub fn of(all: impl IntoIterator<Item = Met>) -> Self {
+    pub fn count(all: impl IntoIterator<Item = Met>) -> Self {
         let mut counts = ObjectiveCounts::default();
         for met in all {
             let count = match met {

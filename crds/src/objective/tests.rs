@@ -15,7 +15,7 @@ fn one_missed_objective_decides_and_then_one_that_is_undecided() {
         (&[True, Inconclusive], Inconclusive, "1 of 2 objectives met, 1 inconclusive"),
         (&[Inconclusive, False, True], False, "1 of 3 objectives met, 1 missed, 1 inconclusive"),
     ] {
-        let counts = ObjectiveCounts::of(all.iter().copied());
+        let counts = ObjectiveCounts::count(all.iter().copied());
         assert_eq!((counts.all(), counts.to_string().as_str()), (expected, text));
     }
 }

@@ -32,13 +32,7 @@ mod tests {
 
     fn check(spec: &str, expected: Option<usize>) {
         let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
-        let identity = RunIdentity {
-            name: "chat".into(),
-            namespace: "bench".into(),
-            uid: "u".into(),
-            attempt: 1,
-            repeat_number: None,
-        };
+        let identity = RunIdentity::first_attempt("chat", "bench", "u");
         let found = resolve_profile(&identity, &spec, &Settings::default());
         let objectives = found.map(|it| it.slo.map_or(0, |it| it.objectives.len()));
         assert_eq!(objectives, expected, "{spec:?}");

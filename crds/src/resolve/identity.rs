@@ -29,6 +29,11 @@ pub struct RunIdentity {
 }
 
 impl RunIdentity {
+    /// The first attempt of a run that is not part of a series.
+    pub fn first_attempt(name: impl Into<String>, namespace: impl Into<String>, uid: impl Into<String>) -> RunIdentity {
+        RunIdentity { name: name.into(), namespace: namespace.into(), uid: uid.into(), attempt: 1, repeat_number: None }
+    }
+
     /// The name of the attempt: of its Job, its ConfigMap and its results folder in a cluster. It holds a part of the run's UID:
     /// a second run of the same name must not use the objects or the folder of the first one. At most 58 bytes,
     /// so that `<name>-<index>` is a host name.

@@ -139,13 +139,7 @@ mod tests {
 
     fn check(namespace: &str, spec: &str) -> Result<Option<ResolvedProfiling>, Vec<String>> {
         let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
-        let run = RunIdentity {
-            name: "chat".into(),
-            namespace: namespace.into(),
-            uid: "u".into(),
-            attempt: 1,
-            repeat_number: None,
-        };
+        let run = RunIdentity::first_attempt("chat", namespace, "u");
         let resolved = resolve(run, &spec, &Settings::default());
         resolved.map(|it| it.profiling).map_err(|errors| errors.iter().map(ToString::to_string).collect())
     }

@@ -3,13 +3,7 @@ use crate::benchmark_run::{Distribution, SimulatorPreset};
 
 fn check(namespace: &str, spec: &str) -> Result<ResolvedRun, Vec<String>> {
     let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
-    let run = RunIdentity {
-        name: "chat".into(),
-        namespace: namespace.into(),
-        uid: "u".into(),
-        attempt: 1,
-        repeat_number: None,
-    };
+    let run = RunIdentity::first_attempt("chat", namespace, "u");
     resolve(run, &spec, &Settings::default()).map_err(|errors| errors.iter().map(ToString::to_string).collect())
 }
 
@@ -314,13 +308,8 @@ fn a_password_in_a_url_is_not_repeated() {
 
 #[test]
 fn an_attempts_name_tells_runs_of_one_name_apart() {
-    let identity = |uid: &str, attempt: u32| RunIdentity {
-        name: "chat".into(),
-        namespace: "bench".into(),
-        uid: uid.into(),
-        attempt,
-        repeat_number: None,
-    };
+    let identity =
+        |uid: &str, attempt: u32| RunIdentity { attempt, ..RunIdentity::first_attempt("chat", "bench", uid) };
     let name = identity("2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11", 2).attempt_name();
     assert_eq!(name, "chat-2db482-a2");
     assert_ne!(identity("another", 2).attempt_name(), name);

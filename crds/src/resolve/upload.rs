@@ -163,13 +163,7 @@ mod tests {
 
     fn resolved(namespace: &str, storage: Value) -> Result<ResolvedRun, String> {
         let spec = serde_json::from_value(json!({"target": {"simulator": {}}, "storage": storage})).unwrap();
-        let identity = RunIdentity {
-            name: "chat".into(),
-            namespace: namespace.into(),
-            uid: "u".into(),
-            attempt: 1,
-            repeat_number: None,
-        };
+        let identity = RunIdentity::first_attempt("chat", namespace, "u");
         let errors =
             |all: Vec<super::super::FieldError>| all.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         resolve(identity, &spec, &Settings::default()).map_err(errors)

@@ -103,7 +103,7 @@ impl Checker {
     }
 
     fn wrong(&mut self, schema: &Value, node: &Node, path: &str) -> Option<Value> {
-        self.problem(node, path, format!("is {}; {}", node.described(), wanted::of(schema, node)));
+        self.problem(node, path, format!("is {}; {}", node.described(), wanted::remedy(schema, node)));
         None
     }
 
@@ -164,7 +164,7 @@ impl Checker {
             if entry.is_none_or(|it| it.value.is_null()) {
                 let found = if entry.is_some() { "is empty" } else { "is missing" };
                 let at = entry.map_or(node, |it| &it.value);
-                self.problem(at, &inner, format!("{found}; {}", wanted::of(&schema["properties"][name], at)));
+                self.problem(at, &inner, format!("{found}; {}", wanted::remedy(&schema["properties"][name], at)));
             }
         }
         whole.then_some(Value::Object(read))

@@ -71,7 +71,7 @@ fn accepts_text(schema: &Value, text: &str) -> bool {
 }
 
 /// What to write, in a sentence that begins with a verb.
-pub(super) fn of(schema: &Value, node: &Node) -> String {
+pub(super) fn remedy(schema: &Value, node: &Node) -> String {
     if let Some(choices) = schema["enum"].as_array() {
         return choice(choices, node);
     }
@@ -91,7 +91,7 @@ pub(super) fn of(schema: &Value, node: &Node) -> String {
         Some("integer") => whole_number(schema),
         Some("number") => "write a number such as 0.5".to_owned(),
         Some("array") => {
-            format!("write a list, a line `- value` for each; of each value: {}", of(&schema["items"], node))
+            format!("write a list, a line `- value` for each; of each value: {}", remedy(&schema["items"], node))
         }
         Some("object") => mapping(schema),
         _ if schema["maxItems"] == 0 => single(schema, node),

@@ -209,13 +209,7 @@ fn path(namespace: &Namespace, resource: &str) -> String {
 fn violations(policy: &Policy, namespace: &str, spec: &Value) -> anyhow::Result<Vec<Violation>> {
     let spec: BenchmarkRunSpec = serde_json::from_value(spec.clone())?;
     let settings = Settings::default();
-    let identity = RunIdentity {
-        name: "chat".into(),
-        namespace: namespace.to_owned(),
-        uid: "u".into(),
-        attempt: 1,
-        repeat_number: None,
-    };
+    let identity = RunIdentity::first_attempt("chat", namespace, "u");
     let effective = EffectiveSpec::new(&spec, &identity.uid, &settings);
     let mut resolved = resolve(identity, &spec, &settings).map_err(|it| anyhow::anyhow!("{it:?}"))?;
     // The URL of a Gateway stands in objects of the cluster.

@@ -217,8 +217,7 @@ async fn a_network_policy_of_somebody_else_ends_the_run() -> anyhow::Result<()> 
     let run = crate::runs::simulated(5.0, 2, &format!("storage: {{none: {{}}}}\n{}", spec(true)));
     namespace.create_run("chat", &run).await?;
     let uid = namespace.api::<BenchmarkRun>().get("chat").await?.uid().context("a stored run has a UID")?;
-    let identity =
-        RunIdentity { name: "chat".into(), namespace: namespace.name.clone(), uid, attempt: 1, repeat_number: None };
+    let identity = RunIdentity::first_attempt("chat", namespace.name.clone(), uid);
     let policy = json!({"metadata": {"name": identity.attempt_name()}, "spec": {"podSelector": {}, "egress": [{}]}});
     namespace.api::<NetworkPolicy>().create(&PostParams::default(), &serde_json::from_value(policy)?).await?;
     namespace.patch_run("chat", &spec(false)).await?;

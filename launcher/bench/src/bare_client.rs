@@ -4,6 +4,10 @@
 use std::{collections::BTreeMap, net::Ipv4Addr, time::Duration};
 
 use bytes::Bytes;
+use capacity::{
+    child_messages::{ClientRequest, ClientResult},
+    memory, nanos,
+};
 use futures::future::try_join_all;
 use http::{
     Request,
@@ -14,11 +18,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use super::{
-    BenchError,
-    child_messages::{BareSpec, ClientRequest, ClientResult},
-    memory, nanos,
-};
+use super::{BenchError, parts::BareSpec};
 
 /// As long as the prompts of the engine's load.
 const PROMPT: &str = "salt letters of people who count days by tides";
@@ -49,7 +49,7 @@ pub(super) fn run(spec: &BareSpec) -> Result<ClientResult, BenchError> {
         });
         let ended = try_join_all(slots.collect::<Vec<_>>()).await;
         ended
-            .map_err(|_| BenchError::Child("the bare client ended early".into()))?
+            .map_err(|_| BenchError::Program("the bare client ended early".into()))?
             .into_iter()
             .collect::<Result<Vec<_>, _>>()
     })?;

@@ -2,7 +2,8 @@
 
 use std::{fs, io, thread};
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use capacity::keep_to_core;
+use rustix::thread::{CpuSet, sched_getaffinity};
 
 /// The cores of a comparison; absent where they cannot be told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,19 +38,12 @@ impl Cores {
         let client = other.unwrap_or(second);
         for core in [first, client] {
             // On a thread that ends: this one keeps its cores.
-            if let Ok(Err(error)) = thread::spawn(move || keep_to(core)).join() {
+            if let Ok(Err(error)) = thread::spawn(move || keep_to_core(core)).join() {
                 return Err(format!("the system does not let a process keep to core {core}: {error}"));
             }
         }
         Ok((Cores { server: Some(first), client: Some(client) }, other.is_some()))
     }
-}
-
-/// Lets this thread, and all that it will start, run on one core alone.
-pub(super) fn keep_to(core: usize) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    set.set(core);
-    Ok(sched_setaffinity(None, &set)?)
 }
 
 fn allowed() -> io::Result<Vec<usize>> {

@@ -28,7 +28,7 @@ pub(super) struct Settings {
 impl Settings {
     /// A command that does the same again; files that it writes are no part of it.
     fn command(&self) -> String {
-        let mut command = String::from("benchwright bench");
+        let mut command = String::from("benchwright-bench");
         if !self.left_out.is_empty() {
             self.groups.iter().for_each(|it| command.push_str(&format!(" --only {it}")));
         }
@@ -176,7 +176,7 @@ mod tests {
             ..settings()
         };
         let text = with(part, |it| it.markdown());
-        let command = "`benchwright bench --only streams --only wave --quick --runs 1 --repeats 1`";
+        let command = "`benchwright-bench --only streams --only wave --quick --runs 1 --repeats 1`";
         assert!(text.contains(command) && text.contains("not asked: start, memory."), "{text}");
         assert!(!with(settings(), |it| it.markdown()).contains("--only"));
     }

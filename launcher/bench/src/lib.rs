@@ -1,90 +1,82 @@
-//! `benchwright bench`: measures the engine itself.
+//! `benchwright-bench`: measures the engine itself, for developers.
 //!
-//! The engine runs as in a benchmark, on loopback sockets, against a server of this bench (`server`). That server answers at
-//! once or at an exact pace, and records when it sent each token. A minimal hyper client (`bare_client`) runs the same load for
-//! comparison. Server and clients are child processes (`children`, `child_messages`), so that CPU time and memory of each are
-//! known. `trial` runs one load, `matching` compares the client's times with the server's, `groups` define what is measured, and
-//! `figures` hold results and budgets. The bench needs epoll, timers and /proc of Linux.
+//! `capacity` has the trials: the engine runs as in a benchmark, on loopback sockets, against a server that records when it sent
+//! each token. A minimal hyper client (`bare_client`) runs the same load for comparison. `groups` define what is measured, and
+//! `figures` hold results and budgets. `program` runs the launcher as a user would. The bench needs epoll, timers and /proc of
+//! Linux.
 
 mod bare_client;
-pub mod capacity;
-pub mod child_messages;
-mod children;
 mod cores;
-mod cpu_use;
 mod document;
-mod engine_client;
 pub mod figures;
 mod groups;
-mod loads;
 mod machine;
-mod matching;
-mod memory;
+mod parts;
+mod program;
 mod reporting;
-pub mod server;
 mod table;
-mod trial;
+mod trials;
 
 use std::{
     io,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
+use capacity::{TrialError, children, cpu_use::CpuUse};
 use clap::ValueEnum as _;
-use crds::{BenchmarkRunSpec, resolve::ResolvedRun};
-use serde::Serialize;
 use tracing::info;
-use workload_profiles::{Notice, Workload};
 
-use child_messages::Part;
 use cores::Cores;
-use cpu_use::CpuUse;
 use document::{Document, Settings};
-use engine::{client::TargetError, issue, issue::LoadError};
+use engine::issue::LoadError;
 use figures::{Budget, Figures};
 use files::output;
 pub use groups::Group;
 use groups::{Bench, Scale};
+use launcher::input::InputError;
 use machine::Machine;
+use parts::Part;
 use report::StorageError;
-pub use server::Pace;
 use workload_files::FilesError;
 
 /// Above this number of cores in use by other processes the figures do not describe the bench alone.
 const QUIET: f64 = 0.1;
 
+/// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
+    /// The system refused a process, a socket, memory or a file.
     #[error("the bench cannot run: {0}; check memory, open files (ulimit -n) and processes")]
-    System(io::Error),
-    /// A child process failed.
+    System(#[from] io::Error),
+    /// A trial failed.
+    #[error(transparent)]
+    Trial(#[from] TrialError),
+    /// A program or a thread that is measured failed.
     #[error("{0}")]
-    Child(String),
+    Program(String),
+    /// The launcher's binary is missing.
+    #[error("{path} is no file; build it with `cargo build --release -p launcher`, or name it with --program", path = .0.display())]
+    NoProgram(PathBuf),
+    /// A file of figures cannot be written.
     #[error("cannot write {path}: {source}; choose another file", path = path.display())]
     Write { path: PathBuf, source: io::Error },
+    /// Prompts cannot be made.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The BenchmarkRun of a report cannot be read.
     #[error(transparent)]
     Files(#[from] FilesError),
     #[error(transparent)]
-    Unknown(#[from] capacity::Unknown),
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    #[error(transparent)]
-    Input(Box<dyn std::error::Error + Send + Sync>),
+    Input(#[from] InputError),
+    /// A report cannot be written.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// A connection of the bare client broke.
     #[error("the bare client cannot go on: {0}")]
     Bare(#[from] hyper::Error),
+    /// A request of the bare client cannot be made.
     #[error("the bare client cannot begin: {0}")]
     Request(#[from] http::Error),
-}
-
-impl From<io::Error> for BenchError {
-    fn from(error: io::Error) -> Self {
-        BenchError::System(error)
-    }
 }
 
 /// The arguments of a measurement.
@@ -100,29 +92,13 @@ pub struct BenchOptions {
     pub repeats: u32,
     /// The `tokenizer.json` that prompts are measured with; `None`: a small one that is built in.
     pub tokenizer: Option<PathBuf>,
+    /// The launcher's binary; `None`: `benchwright` beside this program.
+    pub program: Option<PathBuf>,
     /// The file that gets all figures as JSON.
     pub json: Option<PathBuf>,
     /// The file that gets all figures as Markdown.
     pub markdown: Option<PathBuf>,
 }
-
-/// A BenchmarkRun that was read from a file.
-#[derive(Clone, Debug)]
-pub struct RunInput {
-    /// The run as resolved.
-    pub run: ResolvedRun,
-    /// The spec as the user wrote it.
-    pub spec: BenchmarkRunSpec,
-    /// The profile as rendered.
-    pub profile_text: String,
-    /// The profile as parsed.
-    pub workload: Workload,
-    /// Keys of the profile that were ignored or changed.
-    pub notices: Vec<Notice>,
-}
-
-/// Reads a BenchmarkRun file. The launcher passes this function in, because the code for it is in the binary's crate.
-pub type ReadRun = fn(&Path) -> Result<RunInput, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Measures, writes the files that the options name, and returns the table.
 ///
@@ -136,17 +112,22 @@ pub fn measure(options: &BenchOptions) -> Result<String, BenchError> {
     }
     let (cores, note) = Cores::choose();
     note.into_iter().for_each(|it| figures.note(it));
+    let (groups, left_out): (Vec<Group>, Vec<Group>) = Group::value_variants()
+        .iter()
+        .copied()
+        .partition(|it| options.groups.is_empty() || options.groups.contains(it));
+    let program = options.program.clone().map_or_else(program::beside, Ok)?;
+    if groups.contains(&Group::Start) {
+        program::check(&program)?;
+    }
     let bench = Bench {
         scale: if options.quick { Scale::quick() } else { Scale::full() },
         cores,
         repeats: if options.quick { 1 } else { options.repeats },
         folder: folder.path().to_owned(),
+        program,
         tokenizer: options.tokenizer.clone(),
     };
-    let (groups, left_out): (Vec<Group>, Vec<Group>) = Group::value_variants()
-        .iter()
-        .copied()
-        .partition(|it| options.groups.is_empty() || options.groups.contains(it));
     let mut others_of_runs = Vec::new();
     for run in 1..=options.runs {
         let before = CpuUse::now();
@@ -196,44 +177,22 @@ fn noise(others: &[f64]) -> Option<String> {
 /// prints by itself.
 ///
 /// # Errors
-/// The part failed. Nothing is printed for the parent then.
-pub fn run_part(part: &str, read_run: ReadRun) -> Result<String, BenchError> {
-    let part: Part = crds::json::read(part).map_err(|error| {
-        BenchError::Child(format!(
-            "{} is an internal command of this program, and its argument cannot be read: {error}",
-            children::COMMAND
-        ))
-    })?;
-    let core = match &part {
-        Part::Server(spec) => spec.core,
-        Part::Engine(spec) => spec.core,
-        Part::Bare(spec) => spec.core,
-        Part::Report(_) => None,
-    };
-    if let Some(core) = core {
-        cores::keep_to(core)?;
-    }
-    issue::raise_file_limit();
-    match part {
-        Part::Server(spec) => server::serve(&spec).map(|()| String::new()).map_err(BenchError::from),
-        Part::Engine(spec) => json(&engine_client::run(&spec)?),
-        Part::Bare(spec) => json(&bare_client::run(&spec)?),
-        Part::Report(spec) => json(&reporting::run(&spec, read_run)?),
-    }
-}
-
-fn json(result: &impl Serialize) -> Result<String, BenchError> {
-    serde_json::to_string(result).map_err(|error| BenchError::Child(error.to_string()))
+/// The part cannot be read, or it failed. Nothing is printed for the parent then.
+pub fn run_part(part: &str) -> Result<String, BenchError> {
+    let part: Part = crds::json::read(part).map_err(|error| children::unreadable_part(&error))?;
+    Ok(match part {
+        Part::Bare(spec) => {
+            capacity::prepare_process(spec.core)?;
+            capacity::json(&bare_client::run(&spec)?)?
+        }
+        Part::Report(spec) => capacity::json(&reporting::run(&spec)?)?,
+        Part::Trial(part) => capacity::do_part(part)?,
+    })
 }
 
 fn write_file(path: &Path, text: &str) -> Result<(), BenchError> {
     let written = output::write(path, |file| file.write_all(text.as_bytes()));
     written.map(drop).map_err(|source| BenchError::Write { path: path.to_owned(), source })
-}
-
-/// A duration in nanoseconds. The type holds hundreds of years.
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use super::{
-    BenchError, ReadRun,
-    child_messages::{ReportResult, ReportSpec},
-    nanos,
+    BenchError,
+    parts::{ReportResult, ReportSpec},
 };
 use analysis::{Evidence, Measured};
+use capacity::nanos;
+use launcher::input::{self, LocalOptions};
 use measurement::{
     inter_token_times::InterTokenTimes,
     record::{RequestOutcome, RequestRecord},
@@ -23,8 +24,8 @@ const TOKENS: u32 = 16;
 ///
 /// # Errors
 /// The file is no BenchmarkRun, or the folder cannot be written.
-pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, BenchError> {
-    let input = read_run(&spec.file).map_err(BenchError::Input)?;
+pub(super) fn run(spec: &ReportSpec) -> Result<ReportResult, BenchError> {
+    let input = input::from_file(&spec.file, &LocalOptions::default())?;
     let mut recorder = Recorder::new(input.workload.stages.len(), input.workload.goodput.clone(), Keep::Records);
     for number in 0..spec.requests {
         let (record, wire) = request(number, TOKENS);

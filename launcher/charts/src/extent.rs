@@ -57,10 +57,10 @@ pub(crate) fn of_y(figure: &Figure) -> Domain {
 /// A mark widens an axis, but not such that the data become a flat line: up to three times the length, or two powers of ten.
 fn with_marks(axis: &Axis, values: Vec<f64>, marks: impl Iterator<Item = f64>) -> Domain {
     let has_data = values.iter().any(|it| it.is_finite() && (axis.scale == Scale::Linear || *it > 0.0));
-    let data = Domain::of(axis.scale, values);
+    let data = Domain::from_values(axis.scale, values);
     let wider = |to: Domain, mark: f64| {
         let ends = [to.low, to.high, mark];
-        Domain::of(axis.scale, if has_data { &ends[..] } else { &ends[2..] }.iter().copied())
+        Domain::from_values(axis.scale, if has_data { &ends[..] } else { &ends[2..] }.iter().copied())
     };
     let small = |it: &Domain| match axis.scale {
         Scale::Linear => it.high - it.low <= 3.0 * (data.high - data.low),

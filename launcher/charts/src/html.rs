@@ -14,8 +14,8 @@ use crate::{
 /// does not answer to pointer and keyboard. There is no style attribute and no event handler in it, so that a policy of the page may
 /// forbid both. The id of the figure has to be the only one of its kind in the page.
 pub fn figure(figure: &Figure, size: Size) -> String {
-    let legend = Legend::of(figure);
-    let layout = Layout::of(figure, &legend, size, Style::Inline);
+    let legend = Legend::new(figure);
+    let layout = Layout::new(figure, &legend, size, Style::Inline);
     let id = element_id(&figure.id);
     let entries: String = legend
         .entries

@@ -17,7 +17,7 @@ pub(crate) struct Domain {
 
 impl Domain {
     /// The domain of these values. Without any, or with one alone, it is a domain in which an axis can be drawn.
-    pub fn of(scale: Scale, values: impl IntoIterator<Item = f64>) -> Domain {
+    pub fn from_values(scale: Scale, values: impl IntoIterator<Item = f64>) -> Domain {
         let mut ends: Option<(f64, f64)> = None;
         for value in values.into_iter().filter_map(|it| usable(scale, it)) {
             ends = Some(ends.map_or((value, value), |(low, high)| (low.min(value), high.max(value))));

@@ -52,7 +52,7 @@ pub(crate) fn ticks(domain: Domain, unit: &str, most: usize) -> Ticks {
 }
 
 fn display(domain: Domain, unit: &str) -> Display {
-    Kind::of(unit).display(domain.low.abs().max(domain.high.abs()))
+    Kind::from_unit(unit).display(domain.low.abs().max(domain.high.abs()))
 }
 
 /// The least distance of two labels, in the unit of `per`, with which there are at most `most` labels: 1, 2 or 5 times a power of ten,
@@ -101,7 +101,7 @@ fn number(value: f64, step: f64) -> String {
 const LEADING: [&[f64]; 3] = [&[1.0], &[1.0, 3.0], &[1.0, 2.0, 5.0]];
 
 fn logarithmic(domain: Domain, unit: &str, most: usize) -> Ticks {
-    let kind = Kind::of(unit);
+    let kind = Kind::from_unit(unit);
     let mut at = with_leading(domain, LEADING[0]);
     for leading in &LEADING[1..] {
         let more = with_leading(domain, leading);

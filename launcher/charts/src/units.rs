@@ -43,7 +43,7 @@ const PREFIXES: [(f64, f64, &str); 7] = [
 ];
 
 impl Kind {
-    pub fn of(unit: &str) -> Kind {
+    pub fn from_unit(unit: &str) -> Kind {
         match unit {
             "ms" => Kind::Duration(1e-3),
             "s" => Kind::Duration(1.0),
@@ -84,7 +84,7 @@ pub(crate) fn value(value: f64, unit: &str) -> String {
     }
     // A hundred times the greatest number would be infinite.
     let value = value.clamp(-1e300, 1e300);
-    let kind = Kind::of(unit);
+    let kind = Kind::from_unit(unit);
     let size = value.abs();
     if size == 0.0 {
         return if kind == Kind::Share { "0%".to_owned() } else { with_unit("0".to_owned(), unit) };

@@ -32,7 +32,7 @@ enum Overload {
 
 impl Overload {
     /// Considers each run of a series. If the state of one side is unknown, the interval decides.
-    fn of([base, other]: [&Reader<'_>; 2]) -> Overload {
+    fn compare([base, other]: [&Reader<'_>; 2]) -> Overload {
         match (base.overloaded(), other.overloaded()) {
             (Some(true), Some(false)) => Overload::Base,
             (Some(false), Some(true)) => Overload::Other,
@@ -94,7 +94,7 @@ pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument 
     // Bonferroni over families. The figures of one family depend on each other, so that each of them adds little error.
     let error = FAMILY_ERROR / families.max(1) as f64;
     let stages = matched.pairs.iter().zip(besides).map(|((of_one, of_two), figures)| {
-        let overload = Overload::of([&Reader::new(one, of_one), &Reader::new(two, of_two)]);
+        let overload = Overload::compare([&Reader::new(one, of_one), &Reader::new(two, of_two)]);
         let figures: Vec<FigureDocument> = figures.into_iter().map(|it| decided(it, error, overload, name)).collect();
         let seconds = of_one.figures.duration_ms.min(of_two.figures.duration_ms) / 1e3;
         let (answer, sentence) = answer::of_stage(name, &figures, Size { seconds, runs });

@@ -434,7 +434,7 @@ impl<'de> Visitor<'de> for ShapeSeed<'_> {
                 return Ok(shape);
             }
         }
-        Ok(Shape::long(Kind::Text, self.tokens.of(text) as usize))
+        Ok(Shape::long(Kind::Text, self.tokens.count(text) as usize))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Shape, A::Error> {

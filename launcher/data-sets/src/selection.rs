@@ -199,8 +199,8 @@ impl<'a> Selection<'a> {
         let tokens = match &self.rules.set.output {
             OutputLength::Fixed(tokens) => Some(*tokens),
             OutputLength::Column(_) => row.output,
-            OutputLength::TextOf(_) => Some(self.rules.reading.tokens.of(&row.answer)),
-            OutputLength::Answer => answer.map(|it| self.rules.reading.tokens.of(it)),
+            OutputLength::TextOf(_) => Some(self.rules.reading.tokens.count(&row.answer)),
+            OutputLength::Answer => answer.map(|it| self.rules.reading.tokens.count(it)),
             OutputLength::Unbounded => None,
         };
         tokens.map(|it| it.max(1))
@@ -224,7 +224,7 @@ impl<'a> Selection<'a> {
         if min_input.or(max_input).or(max_total).is_none() {
             return true;
         }
-        let of = |text: &str| self.rules.reading.tokens.of(text);
+        let of = |text: &str| self.rules.reading.tokens.count(text);
         let messages = |all: &[Message]| all.iter().map(|it| of(&it.text)).fold(0, u32::saturating_add);
         let tokens = |ids: &[u32]| u32::try_from(ids.len()).unwrap_or(u32::MAX);
         let input = match content {

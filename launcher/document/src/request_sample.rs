@@ -39,7 +39,7 @@ impl RequestSampleDocument {
         requests.sort_by_key(|it| (it.scheduled, it.stage, it.number));
         let time = |it: Duration| round(millis(it), TIME_DIGITS);
         (!requests.is_empty()).then(|| RequestSampleDocument {
-            of: sample.of(),
+            of: sample.population(),
             stage: column(&requests, |it| it.stage),
             number: column(&requests, |it| it.number),
             outcome: column(&requests, |it| it.outcome.name()),

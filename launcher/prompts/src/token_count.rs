@@ -15,7 +15,7 @@ pub enum TokenCount {
 
 impl TokenCount {
     /// Tokens of a text. What the tokenizer cannot encode is counted in words.
-    pub fn of(&self, text: &str) -> u32 {
+    pub fn count(&self, text: &str) -> u32 {
         let words = || text.split_whitespace().count();
         let tokens = match self {
             TokenCount::Words => words(),
@@ -35,7 +35,7 @@ mod tests {
     fn a_text_has_words_or_the_tokens_of_the_model() {
         let tokenizer = Arc::new(Tokenizer::parse(JSON).unwrap());
         let text = "unbelievable  seas";
-        assert_eq!(TokenCount::Words.of(text), 2);
-        assert_eq!(TokenCount::Tokenizer(Arc::clone(&tokenizer)).of(text) as usize, tokenizer.count(text).unwrap());
+        assert_eq!(TokenCount::Words.count(text), 2);
+        assert_eq!(TokenCount::Tokenizer(Arc::clone(&tokenizer)).count(text) as usize, tokenizer.count(text).unwrap());
     }
 }

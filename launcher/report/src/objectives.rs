@@ -34,7 +34,7 @@ pub(super) fn rows(document: &ReportDocument) -> Vec<Row<'_>> {
 /// How many came out in which way; `None` where a run has none.
 pub(super) fn counts(document: &ReportDocument) -> Option<ObjectiveCounts> {
     let found = document.objectives.iter().map(|it| it.met);
-    (!document.objectives.is_empty()).then(|| ObjectiveCounts::of(found))
+    (!document.objectives.is_empty()).then(|| ObjectiveCounts::count(found))
 }
 
 /// Which earlier run objectives are compared with, and how; `None` where none is.

@@ -72,7 +72,7 @@ fn source(url: String) -> Source {
     Source { url, engine: None, is_guess: false, gets_token: false }
 }
 
-fn of(address: SocketAddr) -> Source {
+fn source_at(address: SocketAddr) -> Source {
     source(format!("http://{address}/metrics"))
 }
 
@@ -123,7 +123,7 @@ fn counters_count_from_before_the_load_to_after_it() {
         Some("/v1/models") => send(stream, "{\"data\":[{\"id\":\"m\",\"max_model_len\":2048}]}"),
         _ => refuse(stream),
     };
-    let (scraped, figures) = scrape(vec![of(serve(answers))]);
+    let (scraped, figures) = scrape(vec![source_at(serve(answers))]);
     assert_eq!((figures.generation_tokens, figures.whole, figures.resets), (Some(50.0), true, 0));
     let address = &scraped.addresses[0];
     assert_eq!((address.scrapes, address.failures, address.engine), (2, 0, Some(MetricsKind::Vllm)));
@@ -136,7 +136,7 @@ fn counters_count_from_before_the_load_to_after_it() {
 #[test]
 fn a_server_that_began_again_is_noticed() {
     let answers = |number: usize, _: &str, stream: &mut TcpStream| send(stream, &tokens([500, 20][number.min(1)]));
-    let (_, figures) = scrape(vec![of(serve(answers))]);
+    let (_, figures) = scrape(vec![source_at(serve(answers))]);
     assert_eq!((figures.generation_tokens, figures.whole, figures.resets), (Some(20.0), false, 1));
 }
 
@@ -146,7 +146,7 @@ fn the_time_of_the_server_is_of_no_interest() {
         let time = [1_900_000_000_000_u64, 5][number.min(1)];
         send(stream, &format!("vllm:generation_tokens_total {} {time}\n", 10 + number));
     };
-    let (_, figures) = scrape(vec![of(serve(answers))]);
+    let (_, figures) = scrape(vec![source_at(serve(answers))]);
     assert_eq!((figures.generation_tokens, figures.whole), (Some(1.0), true));
 }
 
@@ -157,7 +157,7 @@ fn a_busy_server_is_scraped_again_after_its_load() {
         let (running, tokens) = [(0, 0), (1, 90), (0, 100)][number.min(2)];
         send(stream, &format!("vllm:num_requests_running {running}\nvllm:generation_tokens_total {tokens}\n"));
     };
-    let order = Order { interval: Duration::from_millis(20), ..order(vec![of(serve(answers))]) };
+    let order = Order { interval: Duration::from_millis(20), ..order(vec![source_at(serve(answers))]) };
     let scraper = Scraper::start(order).unwrap();
     scraper.before_load(&Stop::default());
     scraper.after_load(&Stop::default());
@@ -175,7 +175,7 @@ fn what_is_no_text_of_metrics_is_a_gap() {
         ("\u{0}\u{1}\n", "no metrics"),
         ("<html>\nvar a = 1;\nmargin 0 auto\n", "no metrics"),
     ] {
-        let (scraped, figures) = scrape(vec![of(serve_text(body.into()))]);
+        let (scraped, figures) = scrape(vec![source_at(serve_text(body.into()))]);
         assert!(reason(&scraped).contains(part), "{body}: {}", reason(&scraped));
         assert_eq!((figures.bracket, figures.whole), (None, false));
     }
@@ -183,7 +183,7 @@ fn what_is_no_text_of_metrics_is_a_gap() {
 
 #[test]
 fn a_web_page_is_a_gap_even_if_it_has_a_line_like_a_sample() {
-    let (scraped, _) = scrape(vec![of(serve(|_, _, stream| {
+    let (scraped, _) = scrape(vec![source_at(serve(|_, _, stream| {
         let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: 12\r\n\r\n";
         let _ = stream.write_all(format!("{head}<html>\nup 1\n").as_bytes());
     }))]);
@@ -194,14 +194,14 @@ fn a_web_page_is_a_gap_even_if_it_has_a_line_like_a_sample() {
 fn a_mistyped_text_is_read_as_far_as_it_goes() {
     let text =
         format!("vllm:num_requests_running{{engine=\"0\"}} many\nvllm:kv_cache_usage_perc{{x 0.5\n{}", tokens(7));
-    let (scraped, _) = scrape(vec![of(serve_text(text))]);
+    let (scraped, _) = scrape(vec![source_at(serve_text(text))]);
     let samples = &scraped.store.addresses()[0];
     assert_eq!((scraped.addresses[0].failures, samples.bad_lines, samples.series()), (0, 2, 2));
 }
 
 #[test]
 fn a_text_that_is_cut_is_a_gap() {
-    let (scraped, _) = scrape(vec![of(serve(|_, _, stream| {
+    let (scraped, _) = scrape(vec![source_at(serve(|_, _, stream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nvllm:num_requests_running 1\n");
     }))]);
     assert!(reason(&scraped).starts_with("the answer broke off"), "{}", reason(&scraped));
@@ -209,11 +209,11 @@ fn a_text_that_is_cut_is_a_gap() {
 
 #[test]
 fn a_long_text_and_an_endless_one_are_gaps() {
-    let (scraped, _) = scrape(vec![of(serve(|_, _, stream| {
+    let (scraped, _) = scrape(vec![source_at(serve(|_, _, stream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 50000000\r\n\r\nvllm:num_requests_running 1\n");
     }))]);
     assert_eq!(reason(&scraped), "more than 16 MiB");
-    let endless = of(serve(|_, _, stream| {
+    let endless = source_at(serve(|_, _, stream| {
         let lines = "vllm:num_requests_running 1\n".repeat(40_000);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n");
         while stream.write_all(lines.as_bytes()).is_ok() {}
@@ -227,7 +227,7 @@ fn a_long_text_and_an_endless_one_are_gaps() {
 fn a_million_labels_are_one_bad_line() {
     let labels: String = (0..1_000_000).map(|it| format!("l{it}=\"v\",")).collect();
     let text = format!("vllm:num_requests_waiting{{{labels}}} 1\n{}", tokens(7));
-    let order = order(vec![of(serve_text(text))]);
+    let order = order(vec![source_at(serve_text(text))]);
     let scraper = Scraper::start(order).unwrap();
     scraper.before_load(&Stop::default());
     let scraped = scraper.end().unwrap();
@@ -241,7 +241,7 @@ fn a_server_that_hangs_is_a_gap_and_holds_up_no_other() {
         // It reads until the client leaves.
         let _ = stream.read_to_end(&mut Vec::new());
     });
-    let sources = vec![of(hangs), of(serve_text(tokens(5)))];
+    let sources = vec![source_at(hangs), source_at(serve_text(tokens(5)))];
     let (scraped, figures) = scrape_by(Order { timeout: Duration::from_millis(600), ..order(sources) });
     let [hung, good] = scraped.addresses.as_slice() else { panic!("{:?}", scraped.addresses) };
     assert!(hung.failures > 0 && hung.reasons.keys().all(|it| it.starts_with("no whole answer")), "{hung:?}");
@@ -257,7 +257,8 @@ fn an_aborted_run_does_not_wait_for_a_server_that_hangs() {
         }
         send(stream, "vllm:num_requests_running 0\n");
     });
-    let scraper = Scraper::start(Order { timeout: Duration::from_secs(6), ..order(vec![of(hangs_later)]) }).unwrap();
+    let scraper =
+        Scraper::start(Order { timeout: Duration::from_secs(6), ..order(vec![source_at(hangs_later)]) }).unwrap();
     let stop = Stop::default();
     scraper.before_load(&stop);
     stop.abort(StopReason::Signal);
@@ -275,7 +276,7 @@ fn a_server_with_two_urls_counts_once() {
         if head.contains("metrics ") { send(stream, &text) } else { refuse(stream) }
     });
     let other = source(format!("http://{address}/again/metrics"));
-    let (scraped, figures) = scrape(vec![of(address), other]);
+    let (scraped, figures) = scrape(vec![source_at(address), other]);
     let [address] = scraped.addresses.as_slice() else { panic!("{:?}", scraped.addresses) };
     assert!(scraped.twins[0].1.ends_with("/again/metrics"), "{:?}", scraped.twins);
     assert!(figures.whole && figures.generation_tokens.unwrap() > 0.0, "{figures:?}");
@@ -286,18 +287,18 @@ fn a_server_with_two_urls_counts_once() {
 fn a_status_a_redirect_and_a_closed_port_are_gaps() {
     for status in ["401 Unauthorized", "500 Internal Server Error", "302 Found\r\nlocation: /other"] {
         let answer = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
-        let (scraped, _) = scrape(vec![of(serve(move |_, _, stream| {
+        let (scraped, _) = scrape(vec![source_at(serve(move |_, _, stream| {
             let _ = stream.write_all(answer.as_bytes());
         }))]);
         assert_eq!(reason(&scraped), format!("status {}", &status[..3]));
     }
     let closed = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-    assert!(reason(&scrape(vec![of(closed)]).0).starts_with("no connection"));
+    assert!(reason(&scrape(vec![source_at(closed)]).0).starts_with("no connection"));
 }
 
 #[test]
 fn a_guess_without_metrics_leaves_no_trace() {
-    let guess = |address| Source { is_guess: true, ..of(address) };
+    let guess = |address| Source { is_guess: true, ..source_at(address) };
     let (scraped, figures) = scrape(vec![guess(serve(|_, _, stream| refuse(stream)))]);
     assert!(scraped.addresses.is_empty() && scraped.unresolved.is_empty());
     assert_eq!(figures.bracket, None);
@@ -327,9 +328,9 @@ fn the_token_goes_only_to_whom_it_is_meant_for() {
         seen.lock().unwrap().push(head.to_lowercase());
         send(stream, &tokens(1));
     });
-    scrape(vec![of(address)]);
+    scrape(vec![source_at(address)]);
     assert!(heads.lock().unwrap().drain(..).all(|it| !it.contains("authorization")));
-    scrape(vec![Source { gets_token: true, ..of(address) }]);
+    scrape(vec![Source { gets_token: true, ..source_at(address) }]);
     assert!(heads.lock().unwrap().iter().all(|it| it.contains("authorization: bearer s3cret")));
 }
 
@@ -337,7 +338,7 @@ fn the_token_goes_only_to_whom_it_is_meant_for() {
 fn of_a_source_that_is_prometheus_everything_is_kept() {
     let text = "go_goroutines 12\nhttp_requests_total{code=\"200\"} 7\nvllm:num_requests_running 1\n";
     let address = serve_text(text.into());
-    let (scraped, _) = scrape(vec![Source { engine: Some(MetricsKind::Prometheus), ..of(address) }]);
+    let (scraped, _) = scrape(vec![Source { engine: Some(MetricsKind::Prometheus), ..source_at(address) }]);
     assert_eq!(scraped.store.series().len(), 3);
     assert_eq!(scraped.addresses[0].engine, Some(MetricsKind::Prometheus));
 }

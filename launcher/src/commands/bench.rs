@@ -1,59 +1,34 @@
-//! [I/O] `benchwright bench`: measures the engine, or finds whether a machine has the capacity for a load.
+//! [I/O] `benchwright bench`: finds whether a machine has the capacity for a load.
 
-use std::{
-    error::Error,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
-use bench::{BenchOptions, Group, Pace, RunInput, capacity};
+use capacity::{Question, server::Pace};
 use clap::Args;
 use crds::units::Span;
 use launcher::{
     console,
-    input::{self, Input, LocalOptions},
+    input::{self, LocalOptions},
     remote_files, run,
 };
 
-/// Measure the engine itself: its CPU time, timing errors, send lag and memory
+/// Find whether this machine or pod has the capacity for the load of a BenchmarkRun
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
-    /// Measure only this group; may be given several times
-    #[arg(long, value_name = "GROUP")]
-    only: Vec<Group>,
-    /// Use small loads, which show that the bench works; their figures do not count
-    #[arg(long)]
-    quick: bool,
-    /// Measure everything COUNT times, and print medians and spread
-    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
-    runs: u32,
-    /// Run each side of a comparison COUNT times in each run, in turn
-    #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
-    repeats: u32,
-    /// Measure prompts with this tokenizer.json in place of a small one that is built in
+    /// Run the hardest stage of this BenchmarkRun for a few seconds against a server on loopback. Exit status 0: the machine
+    /// has the capacity; 1: it does not, or lateness could not be judged
+    #[arg(long = "for", value_name = "FILE")]
+    run: PathBuf,
+    /// Use this profile file in place of the profile that the BenchmarkRun names
     #[arg(long, value_name = "FILE")]
-    tokenizer: Option<PathBuf>,
-    /// Write all figures to this file as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write all figures to this file as Markdown
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    /// Do not measure the engine; find whether this machine or pod has the capacity for the load of a BenchmarkRun. Runs
-    /// its hardest stage for a few seconds against a server on loopback. Exit status 0: yes; 1: no, or lateness could not
-    /// be judged
-    #[arg(long = "for", value_name = "FILE", conflicts_with_all = ["only", "quick", "runs", "repeats", "tokenizer", "json", "markdown"])]
-    run: Option<PathBuf>,
-    /// With --for: use this profile file in place of the profile that the BenchmarkRun names
-    #[arg(long, value_name = "FILE", requires = "run")]
     profile: Option<PathBuf>,
-    /// With --for: set a value in the rendered profile, such as load.stages.0.rate=5; may be given several times
-    #[arg(short = 'o', long = "override", value_name = "PATH=VALUE", requires = "run")]
+    /// Set a value in the rendered profile, such as load.stages.0.rate=5; may be given several times
+    #[arg(short = 'o', long = "override", value_name = "PATH=VALUE")]
     overrides: Vec<String>,
-    /// With --for: the time between two tokens that you expect of the server
-    #[arg(long, value_name = "DURATION", default_value = "5ms", requires = "run")]
+    /// The time between two tokens that you expect of the server
+    #[arg(long, value_name = "DURATION", default_value = "5ms")]
     itl: Span,
-    /// With --for: the time to the first token that you expect of the server
-    #[arg(long, value_name = "DURATION", default_value = "50ms", requires = "run")]
+    /// The time to the first token that you expect of the server
+    #[arg(long, value_name = "DURATION", default_value = "50ms")]
     ttft: Span,
 }
 
@@ -64,24 +39,11 @@ pub(crate) struct PartArgs {
     part: String,
 }
 
-/// Measures the engine, or finds whether a load fits. `false`: the load does not fit, or that is not known.
+/// Finds whether a load fits. `false`: the load does not fit, or that is not known.
 ///
 /// # Errors
-/// A part of the bench could not be run, or a file could not be written.
+/// The run cannot be read, or the trial could not be run.
 pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
-    let Some(file) = &args.run else {
-        let options = BenchOptions {
-            groups: args.only,
-            quick: args.quick,
-            runs: args.runs,
-            repeats: args.repeats,
-            tokenizer: args.tokenizer,
-            json: args.json,
-            markdown: args.markdown,
-        };
-        console::print(bench::measure(&options)?)?;
-        return Ok(true);
-    };
     // The target is not called, so that its credentials are not read.
     let unused = Some(PathBuf::from("unused"));
     let options = LocalOptions {
@@ -91,9 +53,10 @@ pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
         ca_file: unused,
         ..LocalOptions::default()
     };
-    let input = run_input(input::from_file(file, &options)?);
-    let report = capacity::ask(capacity::Question {
-        input: RunInput { workload: remote_files::resolve(input.workload)?, ..input },
+    let input = input::from_file(&args.run, &options)?;
+    let report = capacity::ask(Question {
+        run: input.run,
+        workload: remote_files::resolve(input.workload)?,
         pace: Pace { ttft: args.ttft.0, itl: args.itl.0 },
         threads: run::default_threads(),
     })?;
@@ -106,14 +69,5 @@ pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
 /// # Errors
 /// The part failed. Nothing is printed then.
 pub(crate) fn run_part(args: &PartArgs) -> anyhow::Result<()> {
-    Ok(console::print(bench::run_part(&args.part, read_run)?)?)
-}
-
-fn read_run(file: &Path) -> Result<RunInput, Box<dyn Error + Send + Sync>> {
-    Ok(run_input(input::from_file(file, &LocalOptions::default())?))
-}
-
-fn run_input(input: Input) -> RunInput {
-    let Input { run, spec, profile_text, workload, notices, .. } = input;
-    RunInput { run, spec, profile_text, workload, notices }
+    Ok(console::print(capacity::run_part(&args.part)?)?)
 }

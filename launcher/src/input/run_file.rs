@@ -204,7 +204,7 @@ impl RunFile {
             );
             self.add("metadata.name", message);
         }
-        RunIdentity { name, namespace, uid: uuid::Uuid::new_v4().to_string(), attempt: 1, repeat_number: None }
+        RunIdentity::first_attempt(name, namespace, uuid::Uuid::new_v4().to_string())
     }
 
     /// The error of a profile that does not fit to the spec, if that is all that is wrong with it: it names the fields of the spec.

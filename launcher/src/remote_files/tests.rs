@@ -1,7 +1,5 @@
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Write as _},
-    net::TcpListener,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -15,34 +13,25 @@ use workload_profiles::workload::{
 };
 
 use super::*;
+use crate::test_server::{answer, path, serve};
 
-/// A server that answers each path in its own way, and counts requests. It lives as long as the test.
+/// A server that answers each path in its own way, and counts requests.
 fn server() -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
     let requests = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&requests);
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let Ok(mut stream) = stream else { break };
-            counted.fetch_add(1, Ordering::Relaxed);
-            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-            let path = lines.next().unwrap().unwrap().split(' ').nth(1).unwrap().to_owned();
-            while lines.next().is_some_and(|it| it.is_ok_and(|it| !it.is_empty())) {}
-            let answer = match path.split('?').next().unwrap() {
-                "/d.json" => "HTTP/1.1 200 OK\r\ncontent-length: 3\r\nconnection: close\r\n\r\nabc".to_owned(),
-                "/moved" => "HTTP/1.1 302 Found\r\nlocation: /d.json\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
-                "/away" => "HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
-                "/round" => "HTTP/1.1 302 Found\r\nlocation: /round\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
-                "/short" => "HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\nabc".to_owned(),
-                "/huge" => format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", MAX_BYTES + 1),
-                _ => "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
-            };
-            // The client may go away early.
-            let _ = stream.write_all(answer.as_bytes());
+    let address = serve("127.0.0.1:0", move |head| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        match path(head).split('?').next().unwrap() {
+            "/d.json" => answer("200 OK", "abc"),
+            "/moved" => answer("302 Found\r\nlocation: /d.json", ""),
+            "/away" => answer("302 Found\r\nlocation: http://169.254.169.254/", ""),
+            "/round" => answer("302 Found\r\nlocation: /round", ""),
+            "/short" => "HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\nabc".to_owned(),
+            "/huge" => format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", MAX_BYTES + 1),
+            _ => answer("404 Not Found", ""),
         }
     });
-    (base, requests)
+    (format!("http://{address}"), requests)
 }
 
 const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -140,21 +129,8 @@ fn in_a_cluster_nothing_is_downloaded_from_a_blocked_address() {
 
 /// A server at another address of loopback that leads every request to a URL.
 fn server_that_redirects(to: String) -> String {
-    let listener = TcpListener::bind("127.0.0.2:0").unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let Ok(mut stream) = stream else { break };
-            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-            while lines.next().is_some_and(|it| it.is_ok_and(|it| !it.is_empty())) {}
-            // The client may go away early.
-            let _ = write!(
-                stream,
-                "HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-            );
-        }
-    });
-    base
+    let address = serve("127.0.0.2:0", move |_| answer(&format!("302 Found\r\nlocation: {to}"), ""));
+    format!("http://{address}")
 }
 
 #[test]

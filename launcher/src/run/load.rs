@@ -31,7 +31,6 @@ use super::{
 use crate::{input::Input, scoring::Scoring};
 use analysis::{Profiling, TargetIdentity};
 use document::SleepCycle;
-use document::SleepCycle;
 use engine::{
     client::Spread,
     issue::{self, LoadError, LoadOrder, PreparedLoad, Progress},

@@ -255,13 +255,7 @@ mod tests {
 
     #[test]
     fn the_earlier_attempts_are_those_of_the_run_alone() {
-        let run = |attempt| RunIdentity {
-            name: "chat".into(),
-            namespace: "bench".into(),
-            uid: "u".into(),
-            attempt,
-            repeat_number: None,
-        };
+        let run = |attempt| RunIdentity { attempt, ..RunIdentity::first_attempt("chat", "bench", "u") };
         assert_eq!(earlier_attempts(&run(1)).count(), 0);
         assert_eq!(earlier_attempts(&run(3)).collect::<Vec<_>>(), [run(2), run(1)]);
         assert_eq!(earlier_attempts(&run(u32::MAX)).count(), MAX_EARLIER);

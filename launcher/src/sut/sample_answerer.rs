@@ -74,7 +74,7 @@ impl SampleAnswerer {
                 .with_messages(api.has_messages())
                 .with_texts(prompt_files::read(&input.workload)?.texts)
                 .with_samples(Arc::new(rows)),
-            template: BodyTemplate::new(*api, model, Streaming::of(&input.workload), sampling),
+            template: BodyTemplate::new(*api, model, Streaming::from_workload(&input.workload), sampling),
             timeouts: RequestTimeouts::new(timeouts, *streaming),
             streaming: *streaming,
             first_tokens: false,

@@ -3,11 +3,10 @@
 use std::{
     collections::BTreeMap,
     io::{Read as _, Write as _},
-    net::{TcpListener, TcpStream},
-    process::Stdio,
+    net::TcpStream,
 };
 
-use crate::common::{Folder, profile, simulated};
+use crate::common::{Folder, free_port, profile, simulated};
 
 fn get(port: u16, path: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -42,22 +41,12 @@ fn prometheus_sees_how_far_a_load_is() {
     let folder = Folder::new();
     let two_stages = profile(20, 1).replace("duration: 1}", "duration: 1}, {rate: 20, duration: 600}");
     folder.write("run.yaml", &simulated(&two_stages));
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut command = folder.command(&["run", "-f", "run.yaml", "--status-port", &port.to_string()]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stderr = child.stderr.take().unwrap();
-    let (mut seen, mut buffer) = (String::new(), [0; 1024]);
-    while !seen.contains("stage 2 of 2") {
-        let read = stderr.read(&mut buffer).unwrap();
-        assert!(read > 0, "it ended early: {seen}");
-        seen.push_str(&String::from_utf8_lossy(&buffer[..read]));
-    }
+    let port = free_port();
+    let mut running = folder.start(&["run", "-f", "run.yaml", "--status-port", &port.to_string()]);
+    running.wait_for("stage 2 of 2");
     let first = series(&get(port, "/metrics"));
     let second = series(&get(port, "/metrics"));
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    stderr.read_to_string(&mut seen).unwrap();
-    child.wait().unwrap();
+    running.terminate();
 
     let value = |name: &str| first.get(&format!("benchwright_{name}")).copied();
     assert_eq!(value("measuring"), Some(1.0));

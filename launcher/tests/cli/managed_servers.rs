@@ -212,7 +212,7 @@ fn a_signal_and_a_killed_launcher_leave_no_server() {
             folder.managed(&["run", "-f", "run.yaml"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
         lines.by_ref().find(|it| it.contains("the target is ready")).unwrap();
-        kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), signal).unwrap();
+        kill_process(Pid::from_child(&child), signal).unwrap();
         let code = child.wait().unwrap().code();
         assert_eq!(code, (signal == Signal::TERM).then_some(20));
         for _ in 0..600 {
@@ -235,7 +235,7 @@ fn a_signal_while_a_server_is_started_ends_it() {
         let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
         lines.by_ref().find(|it| it.contains("waiting up to 60s")).unwrap();
-        kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), signal).unwrap();
+        kill_process(Pid::from_child(&child), signal).unwrap();
         let rest: Vec<String> = lines.collect();
         assert_eq!(child.wait().unwrap().code(), Some(20), "{rest:?}");
         let said = |words: &str| rest.iter().any(|it| it.contains(words));

@@ -1,6 +1,6 @@
 //! A profiler of the server: the simulated one, in the launcher and as a process of its own.
 
-use std::{fs, process::Stdio, thread, time::Duration};
+use std::fs;
 
 use predicates::prelude::*;
 
@@ -139,17 +139,10 @@ fn an_interrupted_run_stops_the_profiler() {
     let sim = Sim::start(&["--preset", "tiny", "--profiler-dir", &traces_at.display().to_string()]);
     let long = PROFILE.replace("duration: 2", "duration: 600");
     folder.write("run.yaml", &profiled(&at(&sim.url, 30, &long), "{kind: Torch, stage: r20, duration: 10m}"));
-    let mut command = folder.command(&["run", "-f", "run.yaml"]);
-    let log = fs::File::create(folder.path("log")).unwrap();
-    let mut child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
-    while !fs::read_to_string(folder.path("log")).unwrap().contains("the server is profiled") {
-        assert!(child.try_wait().unwrap().is_none(), "{}", fs::read_to_string(folder.path("log")).unwrap());
-        thread::sleep(Duration::from_millis(20));
-    }
+    let mut running = folder.start(&["run", "-f", "run.yaml"]);
+    running.wait_for("the server is profiled");
     assert!(traces(&traces_at).is_empty());
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    child.wait().unwrap();
+    running.terminate();
     assert_eq!(traces(&traces_at).len(), 1, "the trace is written at the stop");
     let report = folder.report();
     assert_eq!(report["outcome"], "Cancelled");

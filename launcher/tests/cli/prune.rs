@@ -1,30 +1,15 @@
 //! `benchwright prune` as a person runs it.
 
-use std::{
-    fs::{self, File},
-    os::unix::fs::symlink,
-    time::{Duration, SystemTime},
-};
+use std::{fs, os::unix::fs::symlink};
 
 use predicates::str::contains;
 
-use crate::common::Folder;
-
-const DAY: Duration = Duration::from_secs(86_400);
+use crate::common::{Folder, put_finished};
 
 fn folder(ages: &[u32]) -> Folder {
     let folder = Folder::new();
     for age in ages {
-        let run = folder.path("results").join(format!("run-{age}"));
-        fs::create_dir_all(&run).unwrap();
-        let report = run.join("report.json");
-        fs::write(&report, "{\n  \"format\": \"benchwright.dev/report/v1\"").unwrap();
-        File::options()
-            .write(true)
-            .open(&report)
-            .unwrap()
-            .set_modified(SystemTime::from(clock::now()) - DAY * *age)
-            .unwrap();
+        put_finished(&folder.path("results"), &format!("run-{age}"), *age);
     }
     folder
 }

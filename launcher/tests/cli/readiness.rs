@@ -1,10 +1,10 @@
 //! Waiting for the target: what is told, and where no waiting helps.
 
-use std::{fs, net::TcpListener, time::Duration};
+use std::{fs, time::Duration};
 
 use predicates::prelude::*;
 
-use crate::common::{Folder, Sim, at, profile};
+use crate::common::{Folder, Sim, at, free_port, profile};
 
 /// Waiting would take ten minutes, and the test as long; what is refused at once ends far before.
 const LONG: u32 = 600;
@@ -12,8 +12,7 @@ const AT_ONCE: Duration = Duration::from_secs(120);
 
 #[test]
 fn a_url_that_refuses_is_a_target_that_is_unavailable() {
-    // A port that was free a moment ago: nobody listens there.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let folder = Folder::new();
     folder.write("run.yaml", &at(&format!("http://127.0.0.1:{port}"), 2, &profile(5, 1)));
     let log = folder.path("log");

@@ -1,6 +1,6 @@
 //! The same load several times: by `spec.repeat` and by `--repeat`.
 
-use std::{collections::BTreeSet, fs, io::Read as _, path::PathBuf, process::Stdio};
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use predicates::prelude::*;
 use serde_json::Value;
@@ -169,20 +169,9 @@ fn a_target_that_is_not_there_ends_the_series_with_nothing() {
 fn a_signal_ends_the_series_and_keeps_the_runs_before_it() {
     let folder = Folder::new();
     folder.write("run.yaml", &simulated(&profile(20, 2)));
-    let mut command = folder.command(&["run", "-f", "run.yaml", "--repeat", "3"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stderr = child.stderr.take().unwrap();
-    let mut seen = String::new();
-    let mut buffer = [0; 1024];
-    while !seen.contains("run=\"r2\"") {
-        let read = stderr.read(&mut buffer).unwrap();
-        assert!(read > 0, "it ended early: {seen}");
-        seen.push_str(&String::from_utf8_lossy(&buffer[..read]));
-    }
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    stderr.read_to_string(&mut seen).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(20), "{seen}");
+    let mut running = folder.start(&["run", "-f", "run.yaml", "--repeat", "3"]);
+    running.wait_for("run=\"r2\"");
+    assert_eq!(running.terminate(), Some(20), "{}", running.seen);
     let series = series(&folder);
     let document = read(series.join("repeats.json"));
     assert_eq!((&document["outcome"], &document["partial"]), (&"Cancelled".into(), &true.into()));

@@ -4,9 +4,11 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
-    path::PathBuf,
-    process::{Child, Command, Stdio},
+    io::{BufRead as _, BufReader, Read as _},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, ChildStderr, Command, Stdio},
+    time::{Duration, SystemTime},
 };
 
 use document::ReportDocument;
@@ -14,6 +16,7 @@ use parquet::{
     file::reader::{FileReader as _, SerializedFileReader},
     record::{Field, Row},
 };
+use rustix::process::{Pid, Signal, kill_process};
 
 /// What every BenchmarkRun file of the tests begins with.
 pub const HEAD: &str = "apiVersion: benchwright.dev/v1alpha1\nkind: BenchmarkRun\nmetadata: {name: chat}\n";
@@ -75,6 +78,14 @@ impl Folder {
         assert_cmd::Command::from_std(self.command(arguments))
     }
 
+    /// Starts it, and leaves it running. Its standard output is dropped.
+    pub fn start(&self, arguments: &[&str]) -> Running {
+        let mut command = self.command(arguments);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = child.stderr.take().unwrap();
+        Running { child, stderr, seen: String::new() }
+    }
+
     /// report.json of the latest run; it was read as one, and has the same bytes when it is written again.
     pub fn report(&self) -> serde_json::Value {
         let text = fs::read_to_string(self.path("results/latest/report.json")).unwrap();
@@ -122,6 +133,55 @@ impl Folder {
         rows.iter_mut().for_each(|it| it[0] -= first);
         rows
     }
+}
+
+/// A launcher that was started, and what it has written to standard error.
+pub struct Running {
+    child: Child,
+    stderr: ChildStderr,
+    pub seen: String,
+}
+
+impl Running {
+    /// Waits until standard error has these words.
+    pub fn wait_for(&mut self, words: &str) {
+        let mut buffer = [0; 1024];
+        while !self.seen.contains(words) {
+            let read = self.stderr.read(&mut buffer).unwrap();
+            assert!(read > 0, "it ended early: {}", self.seen);
+            self.seen.push_str(&String::from_utf8_lossy(&buffer[..read]));
+        }
+    }
+
+    /// Ends it as Kubernetes does, and returns its exit code.
+    pub fn terminate(&mut self) -> Option<i32> {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        self.stderr.read_to_string(&mut self.seen).unwrap();
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already; there is nothing more to do then.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A port on which nothing listened a moment ago.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Puts the folder of a run that finished some days ago among the results.
+pub fn put_finished(results: &Path, name: &str, days_ago: u32) {
+    let folder = results.join(name);
+    fs::create_dir_all(&folder).unwrap();
+    let report = folder.join("report.json");
+    fs::write(&report, "{\n  \"format\": \"benchwright.dev/report/v1\"").unwrap();
+    let finished = SystemTime::from(clock::now()) - Duration::from_secs(86_400) * days_ago;
+    fs::File::options().write(true).open(&report).unwrap().set_modified(finished).unwrap();
 }
 
 /// A simulator in a process of its own; it ends with the test.

@@ -118,7 +118,7 @@ fn a_signal_ends_a_run_that_reads_a_pipe() {
         for arguments in [&["run", "-f", "url.yaml", "--token-file", &pipe][..], &["run", "-f", "trace.yaml"]] {
             let child = folder.shell("", arguments, "").spawn().unwrap();
             let writer = opened(&folder.path(&pipe));
-            kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), signal).unwrap();
+            kill_process(Pid::from_child(&child), signal).unwrap();
             let ended = ended(child);
             drop(writer);
             assert_eq!(ended.code, Some(20), "{number} {arguments:?}: {}", ended.stderr);

@@ -1,5 +1,7 @@
 //! Limits of the system.
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::{
     common::{Folder, profile, simulated},
     faults::{ended, until},
@@ -42,8 +44,7 @@ fn records_that_do_not_fit_into_memory_are_told_before_the_load() {
     folder.write("run.yaml", &simulated(profile));
     let child = folder.shell("ulimit -v 1500000;", &["run", "-f", "run.yaml"], "2>log").spawn().unwrap();
     until("the warning", || folder.text("log").contains("records of 9000000 requests need"));
-    let id = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
-    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     let (ended, log) = (ended(child), folder.text("log"));
     assert_eq!(ended.code, Some(20), "{log}");
     assert!(log.contains("perRequestRecords: None") && log.contains("ulimit -v"), "{log}");

@@ -10,7 +10,7 @@ use crate::{
 };
 
 fn send(child: &Child, signal: Signal) {
-    kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), signal).unwrap();
+    kill_process(Pid::from_child(child), signal).unwrap();
 }
 
 /// A run that issues its load; what it says goes into `log0`, what the next one says into `log1`.

@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{Read as _, Write as _},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::PathBuf,
     process::{Child, Command, Output, Stdio},
     thread,
@@ -13,7 +13,10 @@ use std::{
 use crds::{LauncherReason, Outcome};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::pod::fixture::{Pod, Server};
+use crate::{
+    common::free_port,
+    pod::fixture::{Pod, Server},
+};
 
 /// A launcher that waits, and the port of its status.
 struct Waiting {
@@ -27,7 +30,7 @@ impl Waiting {
     fn start(server: &Server, more: &str) -> Waiting {
         let pod = Pod::new();
         pod.mount(&format!("target: {{url: '{}'}}\n{more}", server.url()), |run| run.debug = true);
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let log = fs::File::create(pod.path("log")).unwrap();
         let mut command = pod.command_with(&["--status-port", &port.to_string()]);
         let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
@@ -73,7 +76,7 @@ impl Waiting {
 
     /// Sends SIGTERM, and returns the exit code.
     fn end(mut self) -> (Pod, Option<i32>) {
-        kill_process(Pid::from_raw(self.child.id().cast_signed()).unwrap(), Signal::TERM).unwrap();
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         (self.pod, self.child.wait().unwrap().code())
     }
 }
@@ -156,8 +159,7 @@ fn the_wait_ends_at_the_deadline_of_the_run() {
 #[test]
 fn what_cannot_be_prepared_ends_the_run_as_without_debug() {
     let pod = Pod::new();
-    // Nothing listens there.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     pod.mount_url(&format!("http://127.0.0.1:{port}"), |run| run.debug = true);
     assert_eq!(pod.run().status.code(), Some(11));
     assert_eq!(pod.envelope().core.reason, LauncherReason::TargetUnavailable);

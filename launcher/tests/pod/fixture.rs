@@ -60,11 +60,8 @@ impl Pod {
         let text = format!("{more}\nprofile: {{inline: {}}}\n{LATE}", serde_json::to_string(profile).unwrap());
         let spec: BenchmarkRunSpec = serde_saphyr::from_str(&text).unwrap();
         let identity = RunIdentity {
-            name: "chat".into(),
-            namespace: "bench".into(),
-            uid: "2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11".into(),
             attempt: self.attempt,
-            repeat_number: None,
+            ..RunIdentity::first_attempt("chat", "bench", "2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11")
         };
         let settings = Settings { egress: None, ..Settings::default() };
         let mut run = resolve(identity, &spec, &settings).unwrap();

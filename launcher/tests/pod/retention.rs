@@ -1,29 +1,13 @@
 //! What a run deletes of a claim that it shares.
 
-use std::{
-    fs::{self, File},
-    time::{Duration, SystemTime},
-};
+use std::fs;
 
 use crds::{Outcome, benchmark_run::FolderRetention};
 
-use crate::pod::fixture::{Pod, Server};
-
-const DAY: Duration = Duration::from_secs(86_400);
-
-/// Puts a finished folder of an earlier run on the claim.
-fn put(pod: &Pod, name: &str, days_ago: u32) {
-    let folder = pod.path("results").join(name);
-    fs::create_dir_all(&folder).unwrap();
-    let report = folder.join("report.json");
-    fs::write(&report, "{\n  \"format\": \"benchwright.dev/report/v1\"").unwrap();
-    File::options()
-        .write(true)
-        .open(&report)
-        .unwrap()
-        .set_modified(SystemTime::from(clock::now()) - DAY * days_ago)
-        .unwrap();
-}
+use crate::{
+    common::put_finished,
+    pod::fixture::{Pod, Server},
+};
 
 fn left(pod: &Pod) -> Vec<String> {
     let entries = fs::read_dir(pod.path("results")).unwrap();
@@ -35,7 +19,7 @@ fn left(pod: &Pod) -> Vec<String> {
 fn pod_with_old_folders() -> Pod {
     let pod = Pod::new();
     for (name, days) in [("old", 9), ("older", 10), ("recent", 2), ("live.partial", 20)] {
-        put(&pod, name, days);
+        put_finished(&pod.path("results"), name, days);
     }
     pod
 }

@@ -57,7 +57,7 @@ enum Covered {
 }
 
 impl Covered {
-    fn of(request: &Request<Body>) -> Covered {
+    fn from_request(request: &Request<Body>) -> Covered {
         let query = request.uri().query().unwrap_or_default();
         let has = |part: &str| query.split('&').any(|it| it == part);
         let is_log = request.uri().path().ends_with("/log");
@@ -87,7 +87,7 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let covered = Covered::of(&request);
+        let covered = Covered::from_request(&request);
         let limit = self.limit;
         let answer = self.inner.call(request);
         let answer = async move {

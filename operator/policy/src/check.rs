@@ -211,7 +211,7 @@ fn check_hosts(
 ) {
     let allowed = limits.target_hosts.as_ref().map(|it| it.iter().map(Pattern::of_host).collect());
     for (field, url) in called(spec, resolved, workload) {
-        match Server::of(&url) {
+        match Server::parse(&url) {
             Some(server) => {
                 all.check_name(&format!("{field}, the host"), Some(&server.host), &allowed, "targetHosts");
             }
@@ -250,7 +250,8 @@ pub fn called_services(
     workload: &Workload,
     namespace: &str,
 ) -> BTreeSet<String> {
-    let hosts = called(spec, resolved, Some(workload)).into_iter().filter_map(|(_, url)| Some(Server::of(&url)?.host));
+    let hosts =
+        called(spec, resolved, Some(workload)).into_iter().filter_map(|(_, url)| Some(Server::parse(&url)?.host));
     hosts.filter_map(|it| Some(service_name(&it, namespace)?.to_owned())).collect()
 }
 

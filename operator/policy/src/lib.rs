@@ -175,17 +175,17 @@ impl Policy {
     /// The limits of a namespace.
     pub fn limits(&self, namespace: &str) -> Limits {
         let mut limits = Limits::default();
-        self.of(namespace).for_each(|it| limits.replace(it));
+        self.limits_in(namespace).for_each(|it| limits.replace(it));
         limits
     }
 
     /// `maxConcurrentAttempts` of a namespace. Each event of a watch asks for it.
     pub fn max_concurrent_attempts(&self, namespace: &str) -> Option<u32> {
-        self.of(namespace).rev().find_map(|it| it.max_concurrent_attempts)
+        self.limits_in(namespace).rev().find_map(|it| it.max_concurrent_attempts)
     }
 
     /// The limits for all namespaces, and those that replace some of them in this one.
-    fn of(&self, namespace: &str) -> impl DoubleEndedIterator<Item = &Limits> {
+    fn limits_in(&self, namespace: &str) -> impl DoubleEndedIterator<Item = &Limits> {
         let named = move |it: &&Override| it.names.iter().any(|it| it.matches(namespace));
         std::iter::once(self.preset.limits())
             .chain(std::iter::once(&self.limits))
@@ -195,7 +195,7 @@ impl Policy {
     /// The settings of a namespace: those of the installation, with the networks that this policy blocks.
     pub fn settings(&self, settings: &Settings, namespace: &str) -> Settings {
         let mut settings = settings.clone();
-        if let Some(more) = self.of(namespace).rev().find_map(|it| it.egress.as_ref()) {
+        if let Some(more) = self.limits_in(namespace).rev().find_map(|it| it.egress.as_ref()) {
             let egress = settings.egress.get_or_insert_default();
             egress.blocked.extend_from_slice(&more.blocked);
             egress.allowed_hosts.extend_from_slice(&more.allowed_hosts);

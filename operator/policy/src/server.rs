@@ -15,7 +15,7 @@ pub struct Server {
 
 impl Server {
     /// Reads a URL; `None` for what is no URL of HTTP, such as the name of a simulator or the path of a socket.
-    pub fn of(url: &str) -> Option<Self> {
+    pub fn parse(url: &str) -> Option<Self> {
         let url: Uri = url.parse().ok()?;
         let port = match url.scheme_str()? {
             "http" => 80,
@@ -58,9 +58,9 @@ mod tests {
             ("http://[::FFFF:1.2.3.4]:8000/", "::ffff:1.2.3.4", 8000),
             ("http://10.0.0.1", "10.0.0.1", 80),
         ] {
-            assert_eq!(Server::of(url), Some(Server { host: host.into(), port }), "{url}");
+            assert_eq!(Server::parse(url), Some(Server { host: host.into(), port }), "{url}");
         }
-        let address = |url: &str| Server::of(url).and_then(|it| it.address()).map(|it| it.to_string());
+        let address = |url: &str| Server::parse(url).and_then(|it| it.address()).map(|it| it.to_string());
         assert_eq!(address("http://[::ffff:1.2.3.4]").as_deref(), Some("1.2.3.4"));
         assert_eq!(address("http://[2001:db8::1]").as_deref(), Some("2001:db8::1"));
         assert_eq!(address("http://model"), None);
@@ -80,7 +80,7 @@ mod tests {
             "http://a\\.b",
             "http://a b",
         ] {
-            assert_eq!(Server::of(url), None, "{url}");
+            assert_eq!(Server::parse(url), None, "{url}");
         }
     }
 }

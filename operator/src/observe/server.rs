@@ -169,7 +169,7 @@ fn use_of(run: &BenchmarkRun, name: &str, mut other: DynamicObject) -> OtherUse 
     match serde_json::from_value(status) {
         Ok(status) => {
             let (metadata, spec) = (other.metadata, BenchmarkRunSpec::default());
-            OtherUse::of(run, name, &BenchmarkRun { metadata, spec, status: Some(status) })
+            OtherUse::from_runs(run, name, &BenchmarkRun { metadata, spec, status: Some(status) })
         }
         Err(_) => OtherUse::Now,
     }

@@ -34,11 +34,8 @@ pub const MANAGED: &str = "app.kubernetes.io/managed-by=benchwright-operator";
 /// The identity of an attempt.
 pub fn identity(run: &BenchmarkRun, attempt: u32) -> RunIdentity {
     RunIdentity {
-        name: run.name_any(),
-        namespace: run.namespace().unwrap_or_default(),
-        uid: run.uid().unwrap_or_default(),
         attempt,
-        repeat_number: None,
+        ..RunIdentity::first_attempt(run.name_any(), run.namespace().unwrap_or_default(), run.uid().unwrap_or_default())
     }
 }
 

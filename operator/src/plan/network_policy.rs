@@ -53,14 +53,14 @@ pub enum Reach {
 /// What an attempt has to reach. `service`: the Service that the run names as its target, if it exists.
 pub fn reach(run: &BenchmarkRun, input: &LauncherInput, service: Option<&Service>, settings: &Settings) -> Reach {
     let endpoint = &input.run.endpoint;
-    let target = Server::of(endpoint.name());
+    let target = Server::parse(endpoint.name());
     if let (Some(server), Endpoint::Url(_)) = (managed_server(&run.spec), endpoint) {
         return reach_of_server(run, input, server, settings);
     }
     let metrics = input.run.metrics.iter().flatten();
     let only_target = !input.remote_files
         && input.run.upload.is_none()
-        && metrics.into_iter().all(|it| Server::of(&it.url) == target);
+        && metrics.into_iter().all(|it| Server::parse(&it.url) == target);
     match (endpoint, &run.spec.target.service_ref, service) {
         (Endpoint::Simulator(_), ..) if only_target => Reach::Nothing,
         (Endpoint::Url(_), Some(_), Some(found)) if only_target => {
@@ -75,7 +75,7 @@ fn reach_of_server(run: &BenchmarkRun, input: &LauncherInput, server: &ManagedSe
     let names = ServerNames::new(&meta::identity(run, 1), server, settings);
     // Without metrics of the user's choice they are those of the server.
     let only_server = !input.remote_files && input.run.upload.is_none() && run.spec.target.metrics.is_none();
-    let port = Server::of(input.run.endpoint.name()).map(|it| it.port.into());
+    let port = Server::parse(input.run.endpoint.name()).map(|it| it.port.into());
     let log = input.run.server.as_ref().and_then(|it| Some(it.log.as_ref()?.port.into()));
     let ports = port.into_iter().chain(log).collect();
     if only_server { Reach::Pods { labels: meta::server_selector(run, &names), ports } } else { Reach::Anywhere }

@@ -37,7 +37,7 @@ struct Version {
 }
 
 impl Version {
-    fn of(run: &BenchmarkRun) -> Self {
+    fn from_run(run: &BenchmarkRun) -> Self {
         let last = last_attempt(run);
         let attempt = last.map_or((0, false), |it| (it.number, it.end_time.is_some()));
         let generation = run.metadata.generation.unwrap_or_default();
@@ -95,7 +95,7 @@ impl Entry {
             taken: false,
             called: Some(now),
             unwritten: None,
-            version: Version::of(run),
+            version: Version::from_run(run),
             is_between: last_attempt(run).is_some_and(|it| it.end_time.is_some()),
             ends: ends(run),
             queue: run.spec.queue_name.clone(),
@@ -106,7 +106,7 @@ impl Entry {
 
     /// The entry after a newer state of its run; `None` if it is no longer needed.
     pub(super) fn updated(self, run: &BenchmarkRun, now: Timestamp) -> Option<Self> {
-        if Version::of(run).is_older_than(&self.version) {
+        if Version::from_run(run).is_older_than(&self.version) {
             return Some(self);
         }
         let mut next = Entry::new(run, now)?;

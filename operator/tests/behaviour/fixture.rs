@@ -74,8 +74,7 @@ pub fn in_phase(spec: &str, phase: Phase) -> BenchmarkRun {
 }
 
 pub fn input(run: &BenchmarkRun, attempt: u32) -> LauncherInput {
-    let identity =
-        RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: UID.into(), attempt, repeat_number: None };
+    let identity = RunIdentity { attempt, ..RunIdentity::first_attempt("chat", "bench", UID) };
     LauncherInput::new(resolve(identity, &run.spec, &settings()).unwrap(), "load: {}\n".into())
 }
 
@@ -153,7 +152,7 @@ pub fn with_objectives(outcome: Outcome, reason: &str, objectives: &[(&str, Met,
         run: String::new(),
     };
     envelope.objectives = objectives.iter().map(row).collect();
-    envelope.core.objectives = Some(ObjectiveCounts::of(objectives.iter().map(|it| it.1)));
+    envelope.core.objectives = Some(ObjectiveCounts::count(objectives.iter().map(|it| it.1)));
     envelope
 }
 

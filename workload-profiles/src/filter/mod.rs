@@ -1,5 +1,5 @@
 //! Filters of recorded sessions, as inference-perf writes them: a Python lambda over a record. No code is run. A filter is parsed, and
-//! only a small part of the language is known.
+//! only a small part of the language is known. Two shipped profiles of inference-perf, `agent_llm_traces_v2` and `weka_traces`, have one.
 //!
 //! Known are: `lambda NAME:` before an expression; `and`, `or`, `not` and parentheses; the comparisons `==`, `!=`, `<`, `<=`, `>`, `>=`,
 //! `in` and `not in`, also in chains; `is None` and `is not None`; `len(...)`; `NAME['key']`, `NAME['key'][0]` and

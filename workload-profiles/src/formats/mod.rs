@@ -32,7 +32,7 @@ pub(crate) use self::{
 use crate::{problem::Findings, workload::Workload};
 
 /// The format of a harness.
-pub(crate) fn of(harness: Harness) -> &'static Format {
+pub(crate) fn format(harness: Harness) -> &'static Format {
     match harness {
         Harness::Benchwright => &benchwright::FORMAT,
         Harness::InferencePerf => &inference_perf::FORMAT,
@@ -50,7 +50,7 @@ pub(crate) fn of(harness: Harness) -> &'static Format {
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
 pub(crate) fn parse(harness: Harness, profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
-    let format = of(harness);
+    let format = format(harness);
     let workload = (format.parse)(profile, target, findings);
     if let (Some(workload), Some(keys)) = (&workload, &format.stage_length) {
         stage_length::check(&workload.stages, keys, findings);

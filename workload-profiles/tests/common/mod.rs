@@ -11,12 +11,6 @@ use crds::{
 /// The run of a spec, without its profile.
 pub fn run(spec: &str) -> ResolvedRun {
     let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
-    let identity = RunIdentity {
-        name: "chat".into(),
-        namespace: "bench".into(),
-        uid: "u".into(),
-        attempt: 1,
-        repeat_number: None,
-    };
+    let identity = RunIdentity::first_attempt("chat", "bench", "u");
     resolve(identity, &spec, &Settings::default()).unwrap()
 }

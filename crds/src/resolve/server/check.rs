@@ -30,7 +30,7 @@ pub(in crate::resolve) fn resolve(server: &Server, place: Place, errors: &mut Er
     method::check(server, place, errors);
     let model = model(server, errors);
     devices::check(server, defaults.replicas, errors);
-    let line = command_line::of(server, devices::per_replica(server, place), errors);
+    let line = command_line::build(server, devices::per_replica(server, place), errors);
     let port = match place {
         Place::Laptop => server.port,
         Place::Cluster => Some(defaults.port),

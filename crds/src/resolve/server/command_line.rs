@@ -32,7 +32,7 @@ pub(super) struct CommandLine {
 }
 
 /// `gpus`: how many a replica has, where the spec says so.
-pub(super) fn of(server: &Server, gpus: Option<u32>, errors: &mut Errors) -> CommandLine {
+pub(super) fn build(server: &Server, gpus: Option<u32>, errors: &mut Errors) -> CommandLine {
     check_texts(server, errors);
     let written = written_options(server);
     check_options(server, &written, errors);

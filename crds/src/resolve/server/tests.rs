@@ -67,13 +67,7 @@ fn a_shared_server_of_a_time_before_wrappers_is_still_used() {
     let name = |more: &str| {
         let server: Server =
             serde_saphyr::from_str(&format!("{{engine: Simulator, image: i, lifecycle: Reuse{more}}}")).unwrap();
-        let run = RunIdentity {
-            name: "chat".into(),
-            namespace: "bench".into(),
-            uid: "u".into(),
-            attempt: 1,
-            repeat_number: None,
-        };
+        let run = RunIdentity::first_attempt("chat", "bench", "u");
         ServerNames::new(&run, &server, &Settings::default()).server
     };
     // The hash of {"engine":"Simulator","image":"i","port":8000,"replicas":1}.

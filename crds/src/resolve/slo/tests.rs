@@ -6,18 +6,12 @@ use crate::resolve::{RunIdentity, Settings, resolve};
 
 fn resolved(namespace: &str, spec: Value) -> Result<Option<ResolvedSlo>, Vec<String>> {
     let spec: BenchmarkRunSpec = serde_json::from_value(spec).unwrap();
-    let run = RunIdentity {
-        name: "chat".into(),
-        namespace: namespace.into(),
-        uid: "u".into(),
-        attempt: 1,
-        repeat_number: None,
-    };
+    let run = RunIdentity::first_attempt("chat", namespace, "u");
     let run = resolve(run, &spec, &Settings::default());
     run.map(|it| it.slo).map_err(|errors| errors.iter().map(ToString::to_string).collect())
 }
 
-fn of(slo: Value) -> Result<Option<ResolvedSlo>, Vec<String>> {
+fn resolved_slo(slo: Value) -> Result<Option<ResolvedSlo>, Vec<String>> {
     resolved("", json!({"target": {"simulator": {}}, "slo": slo}))
 }
 
@@ -28,7 +22,8 @@ fn objectives(all: &[Value]) -> Result<Vec<ResolvedObjective>, Vec<String>> {
         it["name"] = format!("o{index}").into();
         it
     });
-    of(json!({"objectives": named.collect::<Vec<_>>()})).map(|it| it.map(|it| it.objectives).unwrap_or_default())
+    resolved_slo(json!({"objectives": named.collect::<Vec<_>>()}))
+        .map(|it| it.map(|it| it.objectives).unwrap_or_default())
 }
 
 #[track_caller]
@@ -43,13 +38,13 @@ fn time(text: &str) -> FigureValue {
 
 #[test]
 fn a_spec_without_objectives_asks_for_nothing() {
-    assert_eq!(of(json!({})), Ok(None));
-    assert_eq!(of(json!({"enforcement": "Report", "objectives": []})), Ok(None));
+    assert_eq!(resolved_slo(json!({})), Ok(None));
+    assert_eq!(resolved_slo(json!({"enforcement": "Report", "objectives": []})), Ok(None));
 }
 
 #[test]
 fn objectives_are_read_with_their_limits_and_stages() {
-    let slo = of(json!({
+    let slo = resolved_slo(json!({
         "objectives": [
             {"name": "ttft", "metric": "ttft", "stat": "p99", "stage": "*", "max": "500ms"},
             {"name": "tput", "metric": "outputTokensPerSecond", "stage": "r10", "min": "900"},
@@ -157,7 +152,7 @@ fn a_limit_that_is_refused_says_why() {
 
 #[test]
 fn every_mistake_of_every_objective_is_told_at_once() {
-    let errors = of(json!({
+    let errors = resolved_slo(json!({
         "objectives": [
             {"name": "a", "metric": "ttft", "max": "soon"},
             {"name": "a", "metric": "itl", "stat": "p50", "min": "1s"},
@@ -209,7 +204,7 @@ fn a_baseline_needs_objectives_and_in_a_cluster_a_run_and_its_claim() {
 
 #[test]
 fn a_resolved_slo_is_read_as_it_is_written() {
-    let slo = of(json!({
+    let slo = resolved_slo(json!({
         "enforcement": "Report",
         "objectives": [
             {"name": "a", "metric": "latency", "stat": "p99.9", "stage": "*", "max": "1.5s"},
@@ -239,7 +234,7 @@ proptest! {
         if let Some(stat) = stat {
             objective["stat"] = json!(stat);
         }
-        match of(json!({"objectives": [objective]})) {
+        match resolved_slo(json!({"objectives": [objective]})) {
             Ok(slo) => {
                 let limit = slo.unwrap().objectives[0].bound.limit();
                 prop_assert!(limit.as_f64().is_finite() && limit.as_f64() >= 0.0);

@@ -62,7 +62,7 @@ pub async fn write(bench: &Bench, count: usize) -> anyhow::Result<()> {
     let (job, pod) = (job.context("the original has no Job")?, pod.context("the original has no pod")?);
     let uid = run.pointer("/metadata/uid").and_then(Value::as_str).context("a run has a UID")?;
     let uids = [uid.to_owned(), job.uid().unwrap_or_default(), pod.uid().unwrap_or_default()];
-    let etcd = Etcd::of(&bench.plane)?;
+    let etcd = Etcd::from_plane(&bench.plane)?;
     let mut originals = Vec::new();
     for key in [
         format!("/registry/benchwright.dev/benchmarkruns/{NAMESPACE}/{ORIGINAL}"),
@@ -114,7 +114,7 @@ struct Etcd {
 }
 
 impl Etcd {
-    fn of(plane: &ControlPlane) -> anyhow::Result<Etcd> {
+    fn from_plane(plane: &ControlPlane) -> anyhow::Result<Etcd> {
         let ports = std::fs::read_to_string(plane.folder.join("ports"))?;
         Ok(Etcd { port: ports.lines().next().context("no port of etcd")?.parse()? })
     }

@@ -55,7 +55,7 @@ struct Flow {
 }
 
 impl Flow {
-    fn of(bins: &[BinFigures]) -> Flow {
+    fn from_bins(bins: &[BinFigures]) -> Flow {
         Flow { sent: bins.iter().map(|it| it.sent).sum(), ended: bins.iter().flat_map(|it| it.ended).sum() }
     }
 
@@ -86,19 +86,19 @@ fn queue(series: &SeriesFigures) -> Queue {
     let quarter = |index: usize| index * bins.len() / 4;
     let (early, late) = bins.split_at(quarter(2));
     let (third, fourth) = late.split_at(quarter(3) - quarter(2));
-    let (before, sending) = (Flow::of(early).more_under_way(), Flow::of(late));
+    let (before, sending) = (Flow::from_bins(early).more_under_way(), Flow::from_bins(late));
     let more = sending.more_under_way();
     let by_chance = DEVIATIONS * (2.0 * before.max(0.0)).sqrt();
     let under_way = before + more;
     let rate = sending.sent as f64 / (series.bin_width.as_secs_f64() * late.len() as f64);
     // Without an answer in the first half the stage is too short for its latencies.
     let Some(latency) = latency(early) else {
-        let all = Flow::of(bins);
+        let all = Flow::from_bins(bins);
         return Queue::Unknown { sent: all.sent, under_way: all.sent.saturating_sub(all.ended) };
     };
     let by_littles_law = rate * latency.as_secs_f64();
-    let grew = Flow::of(third).grows_a_queue()
-        && Flow::of(fourth).grows_a_queue()
+    let grew = Flow::from_bins(third).grows_a_queue()
+        && Flow::from_bins(fourth).grows_a_queue()
         && more > by_chance.max(FEWEST_MORE)
         && under_way > TIMES_LITTLE * by_littles_law;
     if !grew {

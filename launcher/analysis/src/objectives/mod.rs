@@ -121,7 +121,7 @@ impl ObjectiveResult {
 impl Objectives {
     /// How many came out in which way.
     pub fn counts(&self) -> ObjectiveCounts {
-        ObjectiveCounts::of(self.results.iter().map(|it| it.met))
+        ObjectiveCounts::count(self.results.iter().map(|it| it.met))
     }
 
     /// The objectives of a run whose figures do not count, with the reason.

@@ -63,9 +63,9 @@ pub fn basis<'a>(metric: Metric, clock: &'a str, itl: &'a str, tokens: &'a str) 
 
 impl Source for Analysis {
     fn reading(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Option<Reading> {
-        let Some(name) = stage else { return of(&self.all, &self.labels, metric, stat) };
+        let Some(name) = stage else { return reading(&self.all, &self.labels, metric, stat) };
         let stage = self.stages.iter().find(|it| it.stage.name == name)?;
-        of(&stage.figures, &Labels::of_stage(stage), metric, stat)
+        reading(&stage.figures, &Labels::of_stage(stage), metric, stat)
     }
 
     fn profiled(&self) -> &[String] {
@@ -82,7 +82,7 @@ impl Source for Analysis {
     }
 }
 
-fn of(figures: &Figures, labels: &Labels, metric: Metric, stat: Option<Stat>) -> Option<Reading> {
+fn reading(figures: &Figures, labels: &Labels, metric: Metric, stat: Option<Stat>) -> Option<Reading> {
     let figure = Figure::from_metric(metric);
     let (value, count) = match figure.row().unit.has_statistics() {
         true => time(figures.times(figure), stat),

@@ -45,5 +45,5 @@ pub fn worst_objectives<'a>(
     let rows: Vec<ObjectiveStatus> =
         worst.iter().map(|(run, it)| ObjectiveStatus { run: run.clone(), ..it.status() }).collect();
     let met: Vec<Met> = rows.iter().map(|it| it.met).collect();
-    has_any.then(|| (ObjectiveCounts::of(met), rows))
+    has_any.then(|| (ObjectiveCounts::count(met), rows))
 }

@@ -27,7 +27,7 @@ impl Figure {
     pub(super) const ALL: [Figure; 4] = [Figure::Ttft, Figure::Tpot, Figure::Ntpot, Figure::Latency];
 
     /// `None` where it was not measured. An answer that is no stream has one time: it is the latency.
-    fn of(self, record: &RequestRecord, origin: LatencyOrigin, streaming: bool) -> Option<Duration> {
+    fn value(self, record: &RequestRecord, origin: LatencyOrigin, streaming: bool) -> Option<Duration> {
         match self {
             Figure::Ttft => record.ttft(origin).filter(|_| streaming),
             Figure::Tpot => record.tpot().filter(|_| streaming),
@@ -82,7 +82,7 @@ pub(super) fn values(input: &Input<'_>, figure: Figure, from: &[f64]) -> Vec<Vec
         let stage = record.stage as usize;
         let (origin, due) = (*input.origins.get(stage)?, input.due(record)?);
         let is_wanted = used.answer && from.get(stage).is_some_and(|from| due >= *from);
-        let value = figure.of(record, origin, input.streaming).filter(|_| is_wanted)?;
+        let value = figure.value(record, origin, input.streaming).filter(|_| is_wanted)?;
         Some((stage, (due, value.as_secs_f64() * 1e3)))
     };
     // Counted first, so that no vector has more room than it needs.

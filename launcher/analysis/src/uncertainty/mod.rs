@@ -120,12 +120,12 @@ struct Whole {
 }
 
 impl Whole {
-    fn of(&self, figure: Figure) -> &OfFigure {
+    fn get(&self, figure: Figure) -> &OfFigure {
         &self.figures[figure as usize]
     }
 
     fn answers(&self) -> u64 {
-        self.of(Figure::Latency).estimates.map_or(0, |it| it.count)
+        self.get(Figure::Latency).estimates.map_or(0, |it| it.count)
     }
 }
 

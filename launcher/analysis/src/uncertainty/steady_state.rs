@@ -148,9 +148,9 @@ impl Found {
 /// TTFT and TPOT decide, at p50 and p90; where neither was measured often enough, the latency does. The window begins when these
 /// and the rate of answers have settled.
 pub(super) fn find(stage: &Whole) -> Found {
-    let latency = stage.of(Figure::Latency);
+    let latency = stage.get(Figure::Latency);
     let over_time = |figure: Figure| {
-        let [p50, p90] = &stage.of(figure).over_time;
+        let [p50, p90] = &stage.get(figure).over_time;
         [(Measure::P50(figure), p50), (Measure::P90(figure), p90)].into_iter().filter(|(_, it)| !it.is_empty())
     };
     let mut deciding: Vec<_> = [Figure::Ttft, Figure::Tpot].into_iter().flat_map(over_time).collect();
@@ -206,7 +206,7 @@ pub(super) fn within(input: &Input<'_>, stages: &[Whole], found: &[Found]) -> Ve
     for figure in [Figure::Ttft, Figure::Tpot, Figure::Latency] {
         for (stage, values) in latencies::values(input, figure, &from).into_iter().enumerate() {
             let Some(window) = &mut windows[stage] else { continue };
-            let whole = || stages[stage].of(figure).estimates;
+            let whole = || stages[stage].get(figure).estimates;
             let estimates = if from[stage].is_finite() { Latencies::new(values) } else { whole() };
             window.set(figure, estimates, found[stage].state(figure));
         }

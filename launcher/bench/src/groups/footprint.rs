@@ -6,10 +6,9 @@ use super::{Bench, count, millis, streams::counts};
 use crate::{
     BenchError,
     figures::{Budget, Figures},
-    loads,
-    server::Pace,
-    trial,
+    trials,
 };
+use capacity::{loads, server::Pace};
 use measurement::recorder::Keep;
 
 /// The load beside which streams are counted: what a process takes without them.
@@ -51,7 +50,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
 fn peak_with(bench: &Bench, streams: u32, figures: &mut Figures) -> Result<Option<f64>, BenchError> {
     let pace = Pace { ttft: bench.scale.open_ttft, itl: millis(50) };
     let workload = loads::closed(streams, streams.into(), TOKENS);
-    let trial = trial::engine(pace, workload, Keep::Summary, 1, bench.cores, pace.answer(TOKENS))?;
+    let trial = trials::engine(pace, workload, Keep::Summary, 1, bench.cores, pace.answer(TOKENS))?;
     let title = format!("memory of {} open streams", count(streams.into()));
     let most = trial.truth.most_streams;
     if !counts(&trial, &title, figures) {
@@ -71,7 +70,7 @@ fn growth(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
         let workload = loads::closed(AT_ONCE, requests, TOKENS);
         // A thousand requests a second is little.
         let length = millis(requests);
-        let trial = trial::engine(Pace::default(), workload, Keep::Summary, 1, bench.cores, length)?;
+        let trial = trials::engine(Pace::default(), workload, Keep::Summary, 1, bench.cores, length)?;
         if !counts(&trial, &format!("memory of {} requests", count(requests)), figures) {
             continue;
         }

@@ -145,6 +145,8 @@ pub(super) struct Bench {
     pub(super) repeats: u32,
     /// A folder for files of its own.
     pub(super) folder: PathBuf,
+    /// The launcher's binary.
+    pub(super) program: PathBuf,
     /// The tokenizer of the prompts; `None`: a built-in one.
     pub(super) tokenizer: Option<PathBuf>,
 }

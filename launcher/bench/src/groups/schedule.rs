@@ -9,10 +9,9 @@ use super::{Bench, PERCENTILES, count, of_times_ms, streams::counts};
 use crate::{
     BenchError,
     figures::{Budget, Figures},
-    loads,
-    server::Pace,
-    trial::{self, Trial},
+    trials,
 };
+use capacity::{loads, server::Pace, trial::Trial};
 use measurement::recorder::Keep;
 
 /// The arrival processes, by the word that figures have for them; the first is that of the rates that are only to be kept.
@@ -118,14 +117,14 @@ fn issue(bench: &Bench, arrivals: Arrivals, rate: f64, requests: u64) -> Result<
 }
 
 fn requests_per_second(rate: f64) -> Result<RequestRate, BenchError> {
-    RequestRate::try_from(rate).map_err(|error| BenchError::Child(error.to_string()))
+    RequestRate::try_from(rate).map_err(|error| BenchError::Program(error.to_string()))
 }
 
 /// Sends an open loop of one stage.
 fn send(bench: &Bench, workload: Workload, rate: f64) -> Result<Trial, BenchError> {
     let requests = workload.stages.iter().filter_map(|it| it.load.count()).sum::<u64>();
     let length = Duration::from_secs_f64(requests as f64 / rate);
-    trial::engine(Pace::default(), workload, Keep::Records, 1, bench.cores, length)
+    trials::engine(Pace::default(), workload, Keep::Records, 1, bench.cores, length)
 }
 
 /// The share of the asked load that arrived in time, in percent.

@@ -59,12 +59,12 @@ fn scrape(server: SocketAddr, endpoints: u32, rounds: u32) -> Result<(Duration, 
     let begun = clock::monotonic();
     (0..rounds).for_each(|_| scraper.before_load(&stop));
     let wall = clock::monotonic().saturating_sub(begun);
-    let ended = || BenchError::Child("the thread that scrapes ended early".into());
+    let ended = || BenchError::Program("the thread that scrapes ended early".into());
     let scraped = scraper.end().ok_or_else(ended)?;
     let failures: u64 = scraped.addresses.iter().map(|it| it.failures).sum();
     if failures > 0 {
         let reasons: Vec<&String> = scraped.addresses.iter().flat_map(|it| it.reasons.keys()).take(1).collect();
-        return Err(BenchError::Child(format!("{failures} scrapes failed: {reasons:?}")));
+        return Err(BenchError::Program(format!("{failures} scrapes failed: {reasons:?}")));
     }
     Ok((scraped.cpu, wall))
 }

@@ -5,9 +5,12 @@ use std::{fs, time::Duration};
 use super::{Bench, count};
 use crate::{
     BenchError,
-    child_messages::{Part, ReportResult, ReportSpec},
-    children::{self, Server},
     figures::{Budget, Figures, median},
+    parts::{Part, ReportResult, ReportSpec},
+    program,
+};
+use capacity::{
+    children::{self, Server},
     server::{Pace, ServerSpec},
 };
 
@@ -25,7 +28,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
     let title = format!("report of {} requests, all files", count(requests));
     figures.add(&format!("report{requests}"), &title, "ms", median(&reports), Budget::at_most(2_000.0, 200.0));
     if !cfg!(debug_assertions) {
-        let bytes = fs::metadata(std::env::current_exe()?)?.len();
+        let bytes = fs::metadata(&bench.program)?.len();
         figures.add("binary", "the binary", "MB", bytes as f64 / 1e6, Budget::at_most(27.0, 20.0));
     }
     Ok(())
@@ -37,10 +40,11 @@ fn first_request(bench: &Bench) -> Result<f64, BenchError> {
     let file = bench.folder.join("run.yaml");
     fs::write(&file, run_file(server.port))?;
     let begun = clock::monotonic();
-    children::run_as_user(&["run", "--no-results", "--plain", "-f", &file.display().to_string()], LIMIT)?;
+    let arguments = ["run", "--no-results", "--plain", "-f", &file.display().to_string()];
+    program::run(&bench.program, &arguments, LIMIT)?;
     let truth = server.end()?;
     let [first] = truth.requests.as_slice() else {
-        return Err(BenchError::Child(format!("a run of one request sent {}", truth.requests.len())));
+        return Err(BenchError::Program(format!("a run of one request sent {}", truth.requests.len())));
     };
     Ok(Duration::from_nanos(first.arrived_ns).saturating_sub(begun).as_secs_f64() * 1e3)
 }

@@ -4,11 +4,9 @@ use super::{Bench, PERCENTILES, StreamLoad, count, of_times_ms};
 use crate::{
     BenchError,
     figures::{Bound, Budget, Figures},
-    loads,
-    matching::seconds,
-    server::Pace,
-    trial::{self, Trial},
+    trials::{self, cpu_per_token},
 };
+use capacity::{loads, matching::seconds, server::Pace, trial::Trial};
 use measurement::{histogram::TimeHistogram, recorder::Keep};
 
 /// The load whose figures have most of the budgets.
@@ -25,8 +23,8 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
         for _ in 0..if load.compared { bench.repeats } else { 1 } {
             let workload = loads::closed(load.streams, requests, tokens);
             let length = pace.answer(tokens) * load.rounds;
-            ours.push(trial::engine(pace, workload, Keep::RecordsAndGaps, 1, bench.cores, length)?);
-            bare.push(trial::bare(pace, load.streams, load.rounds, tokens, bench.cores)?);
+            ours.push(trials::engine(pace, workload, Keep::RecordsAndGaps, 1, bench.cores, length)?);
+            bare.push(trials::bare(pace, load.streams, load.rounds, tokens, bench.cores)?);
         }
         let streams = PacedStreams { load, pace, asked: requests * u64::from(tokens) };
         let faulty = ours.iter().chain(&bare).filter(|it| !counts(it, &streams.name(), figures)).count();
@@ -45,7 +43,7 @@ pub(super) fn wave(bench: &Bench, figures: &mut Figures) -> Result<(), BenchErro
     let pace = Pace { ttft: bench.scale.ttft, itl: super::millis(5) };
     let tokens = bench.scale.tokens.min(32);
     let workload = loads::closed(wave, wave.into(), tokens);
-    let trial = trial::engine(pace, workload, Keep::RecordsAndGaps, 1, bench.cores, pace.answer(tokens))?;
+    let trial = trials::engine(pace, workload, Keep::RecordsAndGaps, 1, bench.cores, pace.answer(tokens))?;
     let title = format!("{} requests at once", count(wave.into()));
     if !counts(&trial, &title, figures) {
         return Ok(());
@@ -69,7 +67,7 @@ pub(super) fn wave(bench: &Bench, figures: &mut Figures) -> Result<(), BenchErro
 
 /// Whether a trial makes figures. Where it makes none, and where they need a word, that is noted.
 pub(super) fn counts(trial: &Trial, of: &str, figures: &mut Figures) -> bool {
-    if let Some(fault) = trial.fault() {
+    if let Some(fault) = trials::fault(trial) {
         figures.note(format!("{of}: not measured, {fault}"));
         return false;
     }
@@ -102,7 +100,7 @@ impl PacedStreams<'_> {
 
     fn cost(&self, ours: &[Trial], bare: &[Trial], figures: &mut Figures) {
         let many = self.load.streams == MANY;
-        let (our_cpu, bare_cpu) = (mean(ours, Trial::cpu_per_token), mean(bare, Trial::cpu_per_token));
+        let (our_cpu, bare_cpu) = (mean(ours, cpu_per_token), mean(bare, cpu_per_token));
         let budget = match self.load.streams {
             FEW => Budget::at_most(2.0, 1.4),
             MANY => Budget::at_most(1.35, 1.15),

@@ -52,7 +52,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub fn of(figure: &Figure, legend: &Legend, size: Size, style: Style) -> Layout {
+    pub fn new(figure: &Figure, legend: &Legend, size: Size, style: Style) -> Layout {
         let usual = Size::default();
         let size =
             Size { width: within(size.width, 240.0, usual.width), height: within(size.height, 160.0, usual.height) };

@@ -38,7 +38,7 @@ pub(crate) struct Legend {
 }
 
 impl Legend {
-    pub fn of(figure: &Figure) -> Legend {
+    pub fn new(figure: &Figure) -> Legend {
         let mut legend = Legend::default();
         for series in &figure.series {
             let key = match &series.shape {

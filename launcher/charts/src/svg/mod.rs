@@ -29,8 +29,8 @@ use crate::{describe, figure::Figure};
 
 /// The figure as one `<svg>` element. Each series is thinned to about 1,500 points, and each coordinate has one decimal.
 pub fn draw(figure: &Figure, size: Size, style: Style) -> String {
-    let legend = Legend::of(figure);
-    drawn(figure, &legend, &Layout::of(figure, &legend, size, style))
+    let legend = Legend::new(figure);
+    drawn(figure, &legend, &Layout::new(figure, &legend, size, style))
 }
 
 pub(crate) fn drawn(figure: &Figure, legend: &Legend, layout: &Layout) -> String {

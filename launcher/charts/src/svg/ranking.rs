@@ -162,7 +162,7 @@ fn axis(ranking: &Ranking) -> (f64, Vec<(f64, String)>) {
         return (1.0, (0..=STEPS).map(label).collect());
     }
     let values = ranking.bars.iter().map(|it| it.value).filter(|it| *it >= 0.0);
-    let domain = Domain::of(Scale::Linear, values.chain([0.0]));
+    let domain = Domain::from_values(Scale::Linear, values.chain([0.0]));
     let domain = ticks::rounded(domain, &ranking.unit, MOST_LABELS, &[0.0]);
     let ticks = ticks::ticks(domain, &ranking.unit, MOST_LABELS);
     let label = |(value, label): (f64, String)| (value, format!("{label} {}", ticks.unit).trim_end().to_owned());

@@ -120,8 +120,8 @@ pub(super) fn of_stages(base: &StageDocument, other: &StageDocument) -> Vec<Rema
         let remark = Remark::new(label.severity, label.name, one, two, label.meaning);
         Some(match label.concerns {
             Concerns::All => remark,
-            Concerns::Dependent => remark.of(|it| depends_on(it, label.name)),
-            Concerns::DerivedFrom(figure) => remark.of(|it| source(it) == figure),
+            Concerns::Dependent => remark.about(|it| depends_on(it, label.name)),
+            Concerns::DerivedFrom(figure) => remark.about(|it| source(it) == figure),
         })
     };
     LABELS.iter().filter_map(differs).collect()

@@ -74,7 +74,7 @@ impl Remark {
         }
     }
 
-    fn of(mut self, figures: impl Fn(Figure) -> bool) -> Remark {
+    fn about(mut self, figures: impl Fn(Figure) -> bool) -> Remark {
         self.figures = compared().into_iter().filter(|it| figures(it.figure)).map(Value::name).collect();
         self
     }

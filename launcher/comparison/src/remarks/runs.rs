@@ -68,7 +68,7 @@ fn currency(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
     let meaning = "prices in other currencies do not compare; give both runs a price in the same one";
     (one != two).then(|| {
         Remark::new(Severity::NotComparable, "currency", cut(&one), cut(&two), meaning)
-            .of(|it| it == Figure::CostPerMillionOutputTokens)
+            .about(|it| it == Figure::CostPerMillionOutputTokens)
     })
 }
 
@@ -78,7 +78,7 @@ fn goals(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
     let meaning = "goodput counts requests that met other goals; set the same goals in both profiles";
     (one != two).then(|| {
         Remark::new(Severity::NotComparable, "goals", cut(&one.to_string()), cut(&two.to_string()), meaning)
-            .of(|it| it == Figure::GoodputRequestsPerSecond)
+            .about(|it| it == Figure::GoodputRequestsPerSecond)
     })
 }
 

@@ -55,7 +55,8 @@ impl Classes {
     ) -> Result<Classes, TargetError> {
         let class = |class: &TrafficClass| {
             let headers = (!class.headers.is_empty()).then(|| header_fields(&class.headers)).transpose()?;
-            let template = BodyTemplate::of_class(api, model, Streaming::of(workload), &workload.sampling, class);
+            let template =
+                BodyTemplate::of_class(api, model, Streaming::from_workload(workload), &workload.sampling, class);
             Ok(Class { template, headers: headers.map(Arc::new), output: class.output })
         };
         let all = &workload.classes.classes;
@@ -77,7 +78,7 @@ impl Classes {
     }
 
     /// The class of a request, with its index; `None` if all requests are alike. A worker needs no other request to know it.
-    pub(super) fn of(&self, stage: usize, number: u64) -> Option<(u16, &Class)> {
+    pub(super) fn get(&self, stage: usize, number: u64) -> Option<(u16, &Class)> {
         let (last, whole) = (self.classes.len().checked_sub(1)?, self.sums.last().copied()?);
         let index = match self.assignment {
             Assignment::RoundRobin => {
@@ -118,7 +119,7 @@ mod tests {
     }
 
     fn drawn(classes: &Classes, stage: usize, count: u64) -> Vec<u16> {
-        (0..count).map(|it| classes.of(stage, it).unwrap().0).collect()
+        (0..count).map(|it| classes.get(stage, it).unwrap().0).collect()
     }
 
     #[test]
@@ -140,6 +141,6 @@ mod tests {
     fn classes_take_turns_by_their_weights() {
         assert_eq!(drawn(&classes("roundRobin", &[1.0, 1.0, 1.0]), 0, 7), [0, 1, 2, 0, 1, 2, 0]);
         assert_eq!(drawn(&classes("roundRobin", &[0.2, 0.6, 0.2]), 1, 12), [1, 0, 1, 2, 1, 1, 0, 1, 2, 1, 1, 0]);
-        assert!(classes("random", &[]).of(0, 0).is_none());
+        assert!(classes("random", &[]).get(0, 0).is_none());
     }
 }

@@ -153,7 +153,7 @@ impl Maker {
         let mut requested = shared.plan.requests.write(self.stage, stage.content(number), recorded, &mut self.draft);
         // A chat template and images add tokens of their own.
         requested.is_exact &= !shared.plan.has_messages;
-        let class = shared.plan.classes.of(self.stage, number);
+        let class = shared.plan.classes.get(self.stage, number);
         requested.output = shared.plan.output_to_send(class.map(|(_, it)| it), requested.output);
         let keep_output = stage.outputs.keeps(number);
         let token_ids = keep_output && shared.plan.keeps_token_ids;

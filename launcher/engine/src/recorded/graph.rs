@@ -42,7 +42,7 @@ pub(super) fn session(calls: Vec<RawCall>, recorded: &RecordedSessions) -> Sessi
         let prompt = call.messages.iter().zip(&answers).map(|(message, answer)| {
             let answer = answer.filter(|_| recorded.answers == RecordedAnswers::Server).map(number);
             // An answer that called tools is sent as it was recorded: the results of these tools name its calls.
-            let answer = answer.filter(|_| Said::of(message).tool_calls.is_empty());
+            let answer = answer.filter(|_| Said::from_message(message).tool_calls.is_empty());
             let text = Value::Object(message.clone()).to_string();
             let next = number(built.messages.len());
             *places.entry((text, answer)).or_insert_with_key(|(text, answer)| {
@@ -117,7 +117,7 @@ impl<'a> Answered<'a> {
         if message.get("role").and_then(Value::as_str) != Some("assistant") {
             return None;
         }
-        let said = Said::of(message);
+        let said = Said::from_message(message);
         if !said.tool_calls.is_empty() {
             return self.tool_calls.get(said.tool_calls.as_slice()).copied();
         }

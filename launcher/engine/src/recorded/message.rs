@@ -47,7 +47,7 @@ impl Message {
 
 impl Said {
     /// What a message in the form of a chat says.
-    pub(super) fn of(message: &Map<String, Value>) -> Said {
+    pub(super) fn from_message(message: &Map<String, Value>) -> Said {
         let text = match message.get("content") {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Array(parts)) => {

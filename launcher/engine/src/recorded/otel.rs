@@ -130,7 +130,7 @@ fn answer(span: &Value) -> Result<Said, String> {
     match parsed(messages)? {
         Value::Array(messages) => match messages.as_slice() {
             [] => Ok(Said::default()),
-            [one] => Ok(Said::of(&of_chat(one)?)),
+            [one] => Ok(Said::from_message(&of_chat(one)?)),
             several => Err(format!("gen_ai.output.messages has {} messages, and one is expected", several.len())),
         },
         _ => Err("gen_ai.output.messages is no list".to_owned()),

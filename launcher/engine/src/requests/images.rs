@@ -177,7 +177,7 @@ mod tests {
     }
 
     /// The images of a request.
-    fn of(pool: &ImagePool, stage: usize, number: u64, group: Option<u32>) -> Vec<Arc<Image>> {
+    fn images_of(pool: &ImagePool, stage: usize, number: u64, group: Option<u32>) -> Vec<Arc<Image>> {
         let mut draft = Draft::default();
         pool.add(stage, number, group, &mut draft);
         draft.images
@@ -222,14 +222,14 @@ mod tests {
         let mut seen = BTreeSet::new();
         let mut all = 0;
         for (stage, number) in (0..2).flat_map(|stage| (0..50).map(move |number| (stage, number))) {
-            let images = of(&pool, stage, number, None);
+            let images = images_of(&pool, stage, number, None);
             assert!((1..=3).contains(&images.len()));
             all += images.len();
             seen.extend(images.into_iter().map(|it| it.base64.clone()));
         }
         assert_eq!(seen.len(), all);
-        assert_eq!(of(&pool, 0, 3, Some(7)), of(&pool, 1, 44, Some(7)));
-        assert_ne!(of(&pool, 0, 3, Some(7)), of(&pool, 0, 3, Some(8)));
+        assert_eq!(images_of(&pool, 0, 3, Some(7)), images_of(&pool, 1, 44, Some(7)));
+        assert_ne!(images_of(&pool, 0, 3, Some(7)), images_of(&pool, 0, 3, Some(8)));
         let last = |number| {
             let mut draft = Draft::default();
             pool.add(0, number, None, &mut draft);
@@ -240,7 +240,8 @@ mod tests {
 
     #[test]
     fn images_repeat_as_the_texts_do() {
-        let first = |prompts, salt, stage| of(&check(ImageEncoding::Png, prompts, salt, &[5, 5]), stage, 2, None);
+        let first =
+            |prompts, salt, stage| images_of(&check(ImageEncoding::Png, prompts, salt, &[5, 5]), stage, 2, None);
         for (prompts, of_stages, of_runs) in [
             (PromptReuse::Fresh, false, false),
             (PromptReuse::PerStage, false, true),

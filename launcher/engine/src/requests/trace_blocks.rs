@@ -93,7 +93,7 @@ impl TraceBlocks {
         recorded: RecordedLengths,
         text: &mut String,
     ) -> RequestedLengths {
-        let hashes = self.stages.get(stage).map_or(&[][..], |it| it.of(number));
+        let hashes = self.stages.get(stage).map_or(&[][..], |it| it.hashes(number));
         let tokens = recorded.input().unwrap_or_else(|| self.texts.whole(hashes.len())).max(1);
         let is_exact = self.texts.write(texts, (stage, number), hashes, tokens, text);
         RequestedLengths { input: Some(tokens), is_exact, output: None }

@@ -22,7 +22,7 @@ impl Blocks {
     }
 
     /// The hashes of a request; none beyond the last one.
-    pub fn of(&self, request: u64) -> &[u64] {
+    pub fn hashes(&self, request: u64) -> &[u64] {
         let bounds = usize::try_from(request).ok().and_then(|it| {
             let start = it.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
             self.hashes.get(start..*self.ends.get(it)?)
@@ -87,7 +87,7 @@ mod tests {
     fn each_request_has_its_hashes() {
         let mut blocks = Blocks::default();
         [vec![1, 2], vec![], vec![3]].into_iter().for_each(|it| blocks.push(it));
-        let all: Vec<_> = [0, 1, 2, 3, u64::MAX].map(|it| blocks.of(it)).to_vec();
+        let all: Vec<_> = [0, 1, 2, 3, u64::MAX].map(|it| blocks.hashes(it)).to_vec();
         assert_eq!(all, [[1, 2].as_slice(), &[], &[3], &[], &[]]);
         assert!(blocks.has_hashes() && blocks.len() == 3);
     }

@@ -154,7 +154,7 @@ fn the_hashes_of_blocks_are_read_where_the_profile_names_them() {
         match expected {
             Ok(expected) => {
                 let blocks = found.unwrap().blocks;
-                assert_eq!([blocks.of(0), blocks.of(1)], expected);
+                assert_eq!([blocks.hashes(0), blocks.hashes(1)], expected);
             }
             Err(expected) => assert_eq!(found.unwrap_err(), expected),
         }
@@ -172,7 +172,7 @@ fn the_hashes_of_blocks_are_read_where_the_profile_names_them() {
     let csv = TraceFile { hashes_column: Some("h".into()), ..columns };
     check(&csv, "t,in,h\n1,5,\"[3, 4]\"\n2,5,[]\n", Ok([&[3, 4], &[]]));
     let long = format!("{{\"timestamp\": 1, \"hash_ids\": [{}1]}}\n", "100000, ".repeat(20_000));
-    assert_eq!(read_lines(&jsonl, 1.0, long.as_bytes()).unwrap().blocks.of(0).len(), 20_001);
+    assert_eq!(read_lines(&jsonl, 1.0, long.as_bytes()).unwrap().blocks.hashes(0).len(), 20_001);
 }
 
 #[test]

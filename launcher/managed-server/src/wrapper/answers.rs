@@ -152,13 +152,13 @@ fn trace(folder: &Path, name: &str) -> Option<Response<Parts>> {
 }
 
 fn text(status: StatusCode, text: &'static str) -> Response<Parts> {
-    let mut response = response(TEXT, Parts::of(Bytes::from_static(text.as_bytes())));
+    let mut response = response(TEXT, Parts::from_bytes(Bytes::from_static(text.as_bytes())));
     *response.status_mut() = status;
     response
 }
 
 fn json(value: &impl serde::Serialize) -> Response<Parts> {
-    response(JSON, Parts::of(serde_json::to_vec(value).unwrap_or_default().into()))
+    response(JSON, Parts::from_bytes(serde_json::to_vec(value).unwrap_or_default().into()))
 }
 
 /// Reads on a thread of its own, at the pace of the reader.
@@ -203,7 +203,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(bytes: Bytes) -> Parts {
+    fn from_bytes(bytes: Bytes) -> Parts {
         let left = bytes.len() as u64;
         let (sender, parts) = mpsc::channel(1);
         // There is room for one.

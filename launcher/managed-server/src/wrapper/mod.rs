@@ -217,7 +217,7 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
         traces: order.traces,
         token: std::env::var(LOG_TOKEN).ok().filter(|it| !it.is_empty()),
         started: OnceLock::new(),
-        ready: Readiness::of(order.ready),
+        ready: Readiness::new(order.ready),
         starts,
         read: AtomicU64::new(0),
         passed: AtomicU64::new(0),

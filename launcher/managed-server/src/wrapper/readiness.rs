@@ -36,7 +36,7 @@ pub(super) struct Readiness {
 }
 
 impl Readiness {
-    pub(super) fn of(path: Option<ReadyPath>) -> Readiness {
+    pub(super) fn new(path: Option<ReadyPath>) -> Readiness {
         Readiness { path, clock: OnceLock::new(), seen: OnceLock::new() }
     }
 

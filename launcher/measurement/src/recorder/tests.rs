@@ -303,7 +303,7 @@ fn what_is_outside_the_window_is_counted_aside() {
     let tally = &recorder.stages[0];
     assert_eq!((tally.requests(), tally.excluded[&WindowPart::WarmUp][&RequestOutcome::Ok]), (1, 1));
     let sampled: BTreeSet<u64> = recorder.sample.requests().iter().map(|it| it.number).collect();
-    assert_eq!((recorder.sample.of(), sampled), (2, BTreeSet::from([0, 1])));
+    assert_eq!((recorder.sample.population(), sampled), (2, BTreeSet::from([0, 1])));
     let records = recorder.records.unwrap();
     let used: Vec<InFigures> = records.with_figures().map(|(_, used)| used).collect();
     assert_eq!(used, [InFigures::default(), InFigures { send: true, answer: true, good: true, failed: false }]);

@@ -72,7 +72,7 @@ impl QuestionSet {
     /// Leaves out examples, the last ones first, where a prompt would have more than this number of tokens. They are counted text by text,
     /// which gives rather too many than too few. Returns the number of questions that have fewer examples then.
     pub(super) fn fit(&mut self, most: u32, tokens: &TokenCount) -> u64 {
-        let of_example = |it: &Question| u64::from(tokens.of(&mmlu::example(self.format, it)));
+        let of_example = |it: &Question| u64::from(tokens.count(&mmlu::example(self.format, it)));
         let lengths: Vec<Vec<u64>> =
             self.subjects.iter().map(|it| it.examples.iter().map(of_example).collect()).collect();
         let mut cut = 0;
@@ -81,7 +81,7 @@ impl QuestionSet {
             let lengths = &lengths[subject];
             let mut text = String::new();
             self.write_with(place, 0, &mut text);
-            let mut left = u64::from(most).saturating_sub(u64::from(tokens.of(&text)));
+            let mut left = u64::from(most).saturating_sub(u64::from(tokens.count(&text)));
             let fitting =
                 lengths.iter().take_while(|it| left.checked_sub(**it).map(|rest| left = rest).is_some()).count();
             cut += u64::from(fitting < lengths.len());

@@ -20,7 +20,7 @@ impl Bins {
         Bins { start: seconds(start_ms), width: seconds(bin_ms) }
     }
 
-    pub(super) fn of(series: &TimeSeriesDocument) -> Bins {
+    pub(super) fn from_series(series: &TimeSeriesDocument) -> Bins {
         Bins::new(series.start_ms, series.bin_ms)
     }
 

@@ -13,7 +13,7 @@ use super::{
 
 pub(super) fn content(document: &ReportDocument) -> Content {
     let of_time = of_run(document)?;
-    let under_way = Bins::of(of_time).places(of_time.under_way.0.iter().map(|it| Some(*it)));
+    let under_way = Bins::from_series(of_time).places(of_time.under_way.0.iter().map(|it| Some(*it)));
     let server = server_series::of_server(document);
     let both = match &server {
         Ok(it) if it.running_requests.is_some() => {

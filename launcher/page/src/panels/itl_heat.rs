@@ -19,7 +19,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         }
         .to_owned());
     };
-    let bins = Bins::of(of_time);
+    let bins = Bins::from_series(of_time);
     let per_column = usize::try_from(heat.bins_per_column).unwrap_or(1).max(1);
     let heat = Heat {
         // The last column may have fewer bins.

@@ -62,7 +62,7 @@ const QUANTILES: [Quantile; 3] = [
 
 pub(super) fn content(document: &ReportDocument) -> Content {
     let load = levels(document)?;
-    let knee = Knee::of(&load);
+    let knee = Knee::find(&load);
     let mut figures = vec![throughput(&load, &knee)];
     figures.extend(LATENCIES.iter().filter_map(|it| latency(document, &load, &knee, it)));
     Ok(figures)
@@ -182,7 +182,7 @@ impl Knee {
     /// The least ratio of its power to that of the load on each side.
     const LEAST_RATIO: f64 = 1.05;
 
-    fn of(load: &LoadLevels<'_>) -> Knee {
+    fn find(load: &LoadLevels<'_>) -> Knee {
         let mut powers: Vec<(f64, f64, &str)> = load.levels.iter().filter_map(power).collect();
         // Of stages with one load the largest power.
         powers.dedup_by(|next, kept| {

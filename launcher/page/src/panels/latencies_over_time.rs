@@ -12,7 +12,7 @@ use super::{
 
 pub(super) fn content(document: &ReportDocument) -> Content {
     let series = of_run(document)?;
-    let bins = Bins::of(series);
+    let bins = Bins::from_series(series);
     let one = |id: &str, name: &str, of: &str, times: &TimesDocument| -> Figure {
         let windows = stage_times::words_of_windows(document);
         let caption =

@@ -14,7 +14,7 @@ use super::{
 
 pub(super) fn content(document: &ReportDocument) -> Content {
     let series = of_run(document)?;
-    let bins = Bins::of(series);
+    let bins = Bins::from_series(series);
     let together = together(&series.sent);
     let caption = format!(
         "Requests that were due by the plan (in a closed loop: whose slot became free), that were sent, and that succeeded, per second, each point \

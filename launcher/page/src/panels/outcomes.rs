@@ -17,7 +17,7 @@ const OK: &str = "ok";
 
 pub(super) fn content(document: &ReportDocument) -> Content {
     let of_time = of_run(document)?;
-    let bins = Bins::of(of_time);
+    let bins = Bins::from_series(of_time);
     let all_ok = of_time.ended.keys().all(|it| it == OK);
     let words = if all_ok { "Every request succeeded." } else { "What each failure means stands under Errors." };
     let caption = format!("Requests that ended per second, stacked by their outcome. {words}");

@@ -26,7 +26,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         }
     };
     let mut both = figure("tokens", "Client and server", caption, time(document), quantity("Tokens", "tokens/s"));
-    let bins = Bins::of(client);
+    let bins = Bins::from_series(client);
     both.series.push(line("output, client", Tone::Median, bins.rates(&client.output_tokens)));
     both.series.extend(client.input_tokens.as_ref().map(|it| line("prompt, client", Tone::High, bins.rates(it))));
     if let Some(server) = server {

@@ -135,7 +135,7 @@ fn run(report: &Report<'_>, stage: &StageAnalysis) -> Value {
     run.insert("description".into(), json!(format!("{}, profile {}", identity.title(), report.run.profile_source)));
     let mut keywords = vec![format!("stage={}", stage.stage.name)];
     keywords.extend(Labels::of_stage(stage).pairs());
-    keywords.extend(steady_state::of(stage).map(|it| format!("steady_state={}", it.verdict.name())));
+    keywords.extend(steady_state::find(stage).map(|it| format!("steady_state={}", it.verdict.name())));
     keywords.push(format!("outcome={}", analysis.verdict.outcome.name()));
     keywords.extend(analysis.verdict.reasons.iter().map(|it| format!("reason={}", it.name)));
     keywords.extend(analysis.partial.then(|| "partial".to_owned()));

@@ -35,7 +35,7 @@ pub(super) fn observability(
         }
         all.extend(by_metric(server, figures));
     }
-    let steady_state = steady_state::of(stage);
+    let steady_state = steady_state::find(stage);
     let steady_state = steady_state.map(|it| steady_state::document(it, &stage.figures, report.analysis.started));
     insert(&mut all, "benchwright_steady_state", steady_state);
     Some(all).filter(|it| !it.is_empty()).map(Value::Object)

@@ -12,7 +12,7 @@ use analysis::{
 };
 
 /// `None`: nothing is known of it.
-pub(super) fn of(stage: &StageAnalysis) -> Option<&SteadyState> {
+pub(super) fn find(stage: &StageAnalysis) -> Option<&SteadyState> {
     stage.uncertainty.as_ref().ok().map(|it| &it.steady_state)
 }
 

@@ -102,7 +102,7 @@ impl Store {
         let resets = view.resets();
         let is_gap = view.is_gap();
         let mixed = self.addresses.iter().any(Address::is_several_servers);
-        let sum = |role: Role| levels::of(self.sums(role, (from, to), hold));
+        let sum = |role: Role| levels::in_sequence(self.sums(role, (from, to), hold));
         let each = |role: Role| levels::each(&self.gauges(role, (from, to), hold));
         // An address that never answered has no part in any figure.
         let answered = self.addresses.iter().filter(|it| it.scrapes().iter().any(|it| it.ok)).count();

@@ -135,7 +135,7 @@ pub(super) fn each(gauges: &[Vec<Held>]) -> Option<Levels> {
 }
 
 /// Of what held, one part after the other.
-pub(super) fn of(parts: Vec<Held>) -> Option<Levels> {
+pub(super) fn in_sequence(parts: Vec<Held>) -> Option<Levels> {
     levels(parts.into_iter())
 }
 
@@ -207,6 +207,6 @@ mod tests {
     fn sums_are_of_the_same_moment() {
         let (one, two) = (gauge(&[(0.0, 1.0), (2.0, 3.0)], (0.0, 4.0)), gauge(&[(1.0, 10.0), (3.0, 0.0)], (0.0, 4.0)));
         // 1, then 11, then 13, then 3.
-        assert_eq!(of(sums(&[one, two])).unwrap(), Levels { mean: 7.0, min: 1.0, max: 13.0 });
+        assert_eq!(in_sequence(sums(&[one, two])).unwrap(), Levels { mean: 7.0, min: 1.0, max: 13.0 });
     }
 }

@@ -79,7 +79,7 @@ fn list(harness: Harness) -> String {
             // The simulator, for which the others are read, has started already.
             _ if harness == Harness::Nop => line("load", "none: how the server of target.server starts"),
             Ok(input) => {
-                let summary = Summary::of(&input.workload);
+                let summary = Summary::new(&input.workload);
                 line("load", &summary.load);
                 line("lengths", &summary.lengths);
             }

@@ -14,7 +14,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    pub(super) fn of(workload: &Workload) -> Summary {
+    pub(super) fn new(workload: &Workload) -> Summary {
         Summary { load: load(workload), lengths: lengths(&workload.requests) }
     }
 }

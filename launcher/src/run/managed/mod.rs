@@ -292,7 +292,7 @@ impl Managed {
         let mut sleep_cycles = sleep_cycles.into_iter();
         let starts = replicas.iter().zip(&logs).enumerate();
         let starts = starts.filter_map(|(index, (document, log))| {
-            starts::of(index, document, log, None, sleep_cycles.next().unwrap_or_default(), measures_start)
+            starts::read_start(index, document, log, None, sleep_cycles.next().unwrap_or_default(), measures_start)
         });
         let starts = starts.collect();
         let document = ManagedServerDocument {

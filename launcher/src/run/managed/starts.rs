@@ -15,7 +15,7 @@ use document::{ReplicaDocument, ServerStart, SleepCycle};
 /// The start of a replica. `None`: its log is not that of an engine whose words are known, or cannot be read, and neither its start nor its
 /// sleep was to be measured.
 /// `reference`: a time after the last line of its log, in the zone of the server; `None`: the server is a process of this machine.
-pub(super) fn of(
+pub(super) fn read_start(
     replica: usize,
     document: &ReplicaDocument,
     log: &Path,

@@ -1,7 +1,5 @@
 use std::{
     collections::BTreeMap,
-    io::{Read as _, Write as _},
-    net::{TcpListener, TcpStream},
     sync::{Mutex, atomic::AtomicU64},
 };
 
@@ -10,6 +8,7 @@ use crds::benchmark_run::Api;
 use engine::{issue::Timeline, stop::StopReason};
 
 use super::*;
+use crate::test_server::{self, serve};
 
 const START: &str = "POST /start_profile";
 const STOP: &str = "POST /stop_profile";
@@ -35,41 +34,21 @@ impl Seen {
 
 /// A server that answers each call with a status and a text, or not at all.
 fn server(answer: fn(&str) -> Option<(u16, &'static str)>) -> (Target, Seen) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
     let seen = Seen::default();
     let kept = seen.clone();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let kept = kept.clone();
-            thread::spawn(move || answer_one(stream.unwrap(), answer, &kept));
-        }
+    let address = serve("127.0.0.1:0", move |head| {
+        let call: Vec<&str> = head.split_whitespace().take(2).collect();
+        let call = call.join(" ");
+        kept.0.lock().unwrap().push(call.clone());
+        answer(&call).map_or_else(
+            || {
+                thread::sleep(LONG);
+                String::new()
+            },
+            |(status, body)| test_server::answer(&format!("{status} x"), body),
+        )
     });
-    (Target::new(&url, Api::Completions, None, None, &BTreeMap::new()).unwrap(), seen)
-}
-
-fn answer_one(mut stream: TcpStream, answer: fn(&str) -> Option<(u16, &'static str)>, seen: &Seen) {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        if stream.read(&mut byte).unwrap_or(0) == 0 {
-            return;
-        }
-        head.extend(byte);
-    }
-    let head = String::from_utf8(head).unwrap();
-    let call: Vec<&str> = head.split_whitespace().take(2).collect();
-    let call = call.join(" ");
-    seen.0.lock().unwrap().push(call.clone());
-    match answer(&call) {
-        Some((status, body)) => {
-            let length = body.len();
-            let text = format!("HTTP/1.1 {status} x\r\ncontent-length: {length}\r\n\r\n{body}");
-            // The client may have gone.
-            let _ = stream.write_all(text.as_bytes());
-        }
-        None => thread::sleep(LONG),
-    }
+    (Target::new(&format!("http://{address}"), Api::Completions, None, None, &BTreeMap::new()).unwrap(), seen)
 }
 
 /// A load whose stage r10 runs, before a stage r20.

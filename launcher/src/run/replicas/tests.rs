@@ -10,8 +10,9 @@ use crds::{
 use engine::client::{Target, probe};
 
 use super::*;
+use crate::test_server::{answer, serve};
 
-const ONE_MODEL: &str = "HTTP/1.1 200 OK\r\ncontent-length: 21\r\nconnection: close\r\n\r\n{\"data\":[{\"id\":\"m\"}]}";
+const ONE_MODEL: &str = r#"{"data":[{"id":"m"}]}"#;
 
 fn asked(port: u16) -> ServerReplicas {
     ServerReplicas {
@@ -133,23 +134,14 @@ async fn a_closed_port_does_not_listen() {
 
 /// A server that counts the requests whose host is that of the Service of the pods.
 fn server(ip: &str, port: u16) -> (u16, Arc<AtomicU64>) {
-    use std::io::{Read as _, Write as _};
-    let listener = std::net::TcpListener::bind((ip, port)).unwrap();
-    let port = listener.local_addr().unwrap().port();
     let count = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&count);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let Ok(mut stream) = stream else { break };
-            let mut head = [0; 4_096];
-            let length = stream.read(&mut head).unwrap_or(0);
-            let head = String::from_utf8_lossy(&head[..length]).to_ascii_lowercase();
-            counted.fetch_add(u64::from(head.contains("host: chat-pods.bench.svc:")), Ordering::SeqCst);
-            // The client may go away early.
-            let _ = stream.write_all(ONE_MODEL.as_bytes());
-        }
+    let address = serve((ip, port), move |head| {
+        let is_of_service = head.to_ascii_lowercase().contains("host: chat-pods.bench.svc:");
+        counted.fetch_add(u64::from(is_of_service), Ordering::SeqCst);
+        answer("200 OK", ONE_MODEL)
     });
-    (port, count)
+    (address.port(), count)
 }
 
 #[tokio::test]

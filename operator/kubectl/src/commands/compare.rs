@@ -112,7 +112,7 @@ fn folder_of_that_name(name: &str) -> String {
 /// Where the report of a run lies.
 async fn source(connection: &Connection, name: &str, image: Option<&str>) -> Result<Source, Failure> {
     let run = get(connection, name).await?;
-    let source = Source::of(&run, &connection.namespace, image)?;
+    let source = Source::from_run(&run, &connection.namespace, image)?;
     let repeats = run.status.as_ref().and_then(|it| it.effective_spec.as_ref()).map_or(1, |it| it.repeat);
     if repeats > 1 {
         return Err(Failure::error(format!(

@@ -54,13 +54,7 @@ fn stack(file: &RunFile, namespace: &str) -> Result<InferenceStack, Vec<String>>
     }
     let spec = file.object.get("spec").cloned().unwrap_or_default();
     let spec: BenchmarkRunSpec = serde_json::from_value(spec).map_err(|it| vec![format!("spec: {it}")])?;
-    let identity = |namespace: &str| RunIdentity {
-        name: name.clone(),
-        namespace: namespace.to_owned(),
-        uid: String::new(),
-        attempt: 1,
-        repeat_number: None,
-    };
+    let identity = |namespace: &str| RunIdentity::first_attempt(name.clone(), namespace, String::new());
     let settings = Settings::default();
     let checked = if namespace.is_empty() { ANY_NAMESPACE } else { namespace };
     resolve(identity(checked), &spec, &settings)

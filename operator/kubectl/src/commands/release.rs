@@ -41,7 +41,7 @@ pub(crate) struct ReleaseArgs {
 }
 
 pub(crate) async fn run(args: &ReleaseArgs, connection: &Connection) -> Result<u8, Failure> {
-    let server = Server::of(&args.target).ok_or_else(|| {
+    let server = Server::parse(&args.target).ok_or_else(|| {
         Failure::error(format!(
             "TARGET is {:?}; write the URL of a server, such as http://gateway.llm-d:80",
             args.target
@@ -54,7 +54,7 @@ pub(crate) async fn run(args: &ReleaseArgs, connection: &Connection) -> Result<u
     }
     let of_target = |it: &&BenchmarkRun| {
         let endpoint = it.status.as_ref().and_then(|it| it.resolved.as_ref()).map(|it| it.endpoint.as_str());
-        !it.is_finished() && endpoint.and_then(Server::of).is_some_and(|it| it.is(&server))
+        !it.is_finished() && endpoint.and_then(Server::parse).is_some_and(|it| it.is(&server))
     };
     let (holding, waiting): (Vec<_>, Vec<_>) = all.iter().filter(of_target).partition(|it| holds(it));
     if holding.is_empty() {
@@ -146,7 +146,7 @@ struct Server {
 }
 
 impl Server {
-    fn of(url: &str) -> Option<Server> {
+    fn parse(url: &str) -> Option<Server> {
         let uri: Uri = url.parse().ok()?;
         let host = uri.host()?.trim_end_matches('.').to_ascii_lowercase();
         let standard = if uri.scheme_str() == Some("https") { 443 } else { 80 };
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn forms_of_one_server_are_the_same() {
-        let same = |a: &str, b: &str| Server::of(a).unwrap().is(&Server::of(b).unwrap());
+        let same = |a: &str, b: &str| Server::parse(a).unwrap().is(&Server::parse(b).unwrap());
         let whole = "http://gateway.llm-d.svc.cluster.local:80";
         for form in
             ["http://gateway.llm-d", "http://GATEWAY.llm-d.svc/v1", "https://gateway.llm-d.svc.cluster.local.:80"]
@@ -193,6 +193,6 @@ mod tests {
         for other in ["http://gateway", "http://gateway.llm", "http://gateway.llm-d:8000", "http://a.gateway.llm-d"] {
             assert!(!same(other, whole) && !same(whole, other), "{other}");
         }
-        assert_eq!(Server::of("gateway of llm-d"), None);
+        assert_eq!(Server::parse("gateway of llm-d"), None);
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct CopyArgs {
 pub(crate) async fn run(args: &ResultsArgs, connection: &Connection) -> Result<u8, Failure> {
     let deadline = Deadline::after(Some(args.copy.timeout.0));
     let run = get(connection, &args.name).await?;
-    let source = Source::of(&run, &connection.namespace, args.copy.image.as_deref())?;
+    let source = Source::from_run(&run, &connection.namespace, args.copy.image.as_deref())?;
     let folder = Partial::beside(&args.dir)?;
     let (folder, received) = copy::copy(connection, &source, &[], folder, &deadline).await?;
     if !args.copy.unverified {

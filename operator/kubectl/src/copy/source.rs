@@ -38,7 +38,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// Reads a run. `image`: the one of `--image`.
-    pub(crate) fn of(run: &BenchmarkRun, namespace: &str, image: Option<&str>) -> Result<Source, Failure> {
+    pub(crate) fn from_run(run: &BenchmarkRun, namespace: &str, image: Option<&str>) -> Result<Source, Failure> {
         let name = run.name_any();
         let status = run.status.as_ref().filter(|_| run.is_finished()).ok_or_else(|| {
             Failure::error(format!(

@@ -36,11 +36,11 @@ fn run(change: impl FnOnce(&mut Value)) -> BenchmarkRun {
 }
 
 fn source(change: impl FnOnce(&mut Value)) -> Source {
-    Source::of(&run(change), "bench", None).unwrap()
+    Source::from_run(&run(change), "bench", None).unwrap()
 }
 
 fn assert_without_folder(change: impl FnOnce(&mut Value), part: &str) {
-    let message = Source::of(&run(change), "bench", None).unwrap_err().to_string();
+    let message = Source::from_run(&run(change), "bench", None).unwrap_err().to_string();
     assert!(message.contains(part), "{part:?} is not in {message}");
 }
 
@@ -49,7 +49,7 @@ fn a_run_says_where_its_results_are() {
     let found = source(|_| {});
     assert_eq!((found.claim.as_str(), found.folder.as_str(), found.node.as_str()), ("results", JOB, "node-1"));
     assert_eq!(found.image, "registry.example/benchwright:1");
-    let other = Source::of(&run(|_| {}), "bench", Some("other:2")).unwrap();
+    let other = Source::from_run(&run(|_| {}), "bench", Some("other:2")).unwrap();
     assert_eq!(other.image, "other:2");
     // The second attempt reported the folder of the first.
     let again = source(|it| {

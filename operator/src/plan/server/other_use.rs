@@ -17,7 +17,7 @@ pub enum OtherUse {
 
 impl OtherUse {
     /// What a run has to do with the server `name` that `run` has used.
-    pub fn of(run: &BenchmarkRun, name: &str, other: &BenchmarkRun) -> OtherUse {
+    pub fn from_runs(run: &BenchmarkRun, name: &str, other: &BenchmarkRun) -> OtherUse {
         let Some(status) = &other.status else { return OtherUse::None };
         let uses = status.server.as_ref().is_some_and(|it| it.name == name && it.gone_time.is_none());
         if !uses || other.uid() == run.uid() {

@@ -96,6 +96,6 @@ pub(in crate::plan) fn remove(
             left.join(", ")
         ));
     }
-    plan.stop_server = StopServer::of(&server.name, &observed.server);
+    plan.stop_server = StopServer::remaining(&server.name, &observed.server);
     Some(Duration::from_secs(since.into()).clamp(SERVER_GOES, LATER))
 }

@@ -94,7 +94,7 @@ impl Decision<'_> {
         let why = if measures_start { "has started already" } else { "failed" };
         let message = format!("server {} {why}; another attempt starts when it is gone", view.status.name);
         let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::Retrying, message));
-        plan.stop_server = StopServer::of(&view.status.name, view.state);
+        plan.stop_server = StopServer::remaining(&view.status.name, view.state);
         plan.next_look = Some(SOON);
         Some(plan)
     }
@@ -280,7 +280,7 @@ impl Decision<'_> {
             }
             Some(Phase::Suspended) => {
                 if is_left {
-                    plan.stop_server = StopServer::of(&view.status.name, view.state);
+                    plan.stop_server = StopServer::remaining(&view.status.name, view.state);
                     plan.next_look = Some(SOON);
                 } else {
                     plan.status.server = None;
@@ -336,7 +336,7 @@ impl Decision<'_> {
             let mut plan = self.status_plan(stopping(held, Some(server)));
             status::keep_results(&mut plan.status, &self.before);
             plan.event = None;
-            plan.stop_server = view.and_then(|it| StopServer::of(&server.name, it.state));
+            plan.stop_server = view.and_then(|it| StopServer::remaining(&server.name, it.state));
             plan.next_look = Some(SOON);
             return plan;
         }

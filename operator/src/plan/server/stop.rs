@@ -19,7 +19,7 @@ pub struct StopServer {
 
 impl StopServer {
     /// What is left of the server of this name and is not being deleted; `None`: nothing.
-    pub fn of(name: &str, state: &ServerState) -> Option<Self> {
+    pub fn remaining(name: &str, state: &ServerState) -> Option<Self> {
         let exists = state.deployment == Presence::Ours;
         let orphans = state.staying().filter(|_| !exists).map(|it| it.name().to_owned());
         let stop = StopServer {

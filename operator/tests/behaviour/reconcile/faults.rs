@@ -26,7 +26,7 @@ async fn whole(story: Story) -> anyhow::Result<(End, Vec<String>)> {
 
 async fn on_the_network(spec: &str) -> anyhow::Result<(Play, Network)> {
     let mut play = Play::new(spec);
-    let (network, client) = Network::of(&play.server).await?;
+    let (network, client) = Network::start(&play.server).await?;
     play.use_client(client);
     Ok((play, network))
 }

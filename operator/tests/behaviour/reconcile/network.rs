@@ -73,7 +73,7 @@ pub struct Network {
 
 impl Network {
     /// Starts to listen, and makes the client that production uses.
-    pub async fn of(server: &Server) -> anyhow::Result<(Network, Client)> {
+    pub async fn start(server: &Server) -> anyhow::Result<(Network, Client)> {
         let network = Network { server: server.clone(), log: Arc::default() };
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}", listener.local_addr()?);

@@ -175,12 +175,12 @@ fn other_runs_are_told_apart_by_what_they_have_to_do_with_the_server() {
         let mut other = run.clone();
         other.metadata.uid = Some("another".into());
         change(&mut other);
-        OtherUse::of(&run, &name, &other)
+        OtherUse::from_runs(&run, &name, &other)
     };
     fn status(run: &mut BenchmarkRun) -> &mut crds::BenchmarkRunStatus {
         run.status.as_mut().unwrap()
     }
-    assert_eq!(OtherUse::of(&run, &name, &run), OtherUse::None, "the run itself");
+    assert_eq!(OtherUse::from_runs(&run, &name, &run), OtherUse::None, "the run itself");
     assert_eq!(other(|it| it.status = None), OtherUse::None);
     assert_eq!(other(|it| status(it).completion_time = Some(at(599))), OtherUse::None);
     assert_eq!(other(|it| status(it).completion_time = Some(at(601))), OtherUse::Later);
@@ -190,6 +190,6 @@ fn other_runs_are_told_apart_by_what_they_have_to_do_with_the_server() {
     // Of two that finished in the same second one decides.
     let mut other = run.clone();
     other.metadata.uid = Some("another".into());
-    let both = [OtherUse::of(&run, &name, &other), OtherUse::of(&other, &name, &run)];
+    let both = [OtherUse::from_runs(&run, &name, &other), OtherUse::from_runs(&other, &name, &run)];
     assert!(both.contains(&OtherUse::None) && both.contains(&OtherUse::Later), "{both:?}");
 }

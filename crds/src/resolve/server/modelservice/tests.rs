@@ -39,13 +39,7 @@ modelClaim: {claimName: weights, path: llama/8b}
 fn stack(server: &str) -> InferenceStack {
     let server: Value = serde_saphyr::from_str(server).unwrap();
     let spec: BenchmarkRunSpec = serde_json::from_value(json!({"target": {"server": server}})).unwrap();
-    let run = RunIdentity {
-        name: "qwen".into(),
-        namespace: "bench".into(),
-        uid: "uid".into(),
-        attempt: 1,
-        repeat_number: None,
-    };
+    let run = RunIdentity::first_attempt("qwen", "bench", "uid");
     InferenceStack::new(&run, &spec, &Settings::default()).unwrap()
 }
 

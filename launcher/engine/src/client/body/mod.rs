@@ -98,7 +98,7 @@ pub enum Streaming {
 impl Streaming {
     /// The form for a workload. Clients that disconnect after a number of tokens need the running usage, because an event may contain
     /// several tokens.
-    pub fn of(workload: &Workload) -> Streaming {
+    pub fn from_workload(workload: &Workload) -> Streaming {
         let counts_tokens = workload.abandonment.is_some_and(|it| matches!(it.after, Departure::Tokens(_)));
         match (workload.streaming, counts_tokens) {
             (false, _) => Streaming::Off,

@@ -173,7 +173,7 @@ impl LoadPlan {
             session_header: session_header(&workload.sessions)?.filter(|_| sessions.is_none()),
             sessions,
             has_messages: api.has_messages(),
-            template: BodyTemplate::new(api, model, Streaming::of(workload), &workload.sampling),
+            template: BodyTemplate::new(api, model, Streaming::from_workload(workload), &workload.sampling),
             classes: Classes::new(workload, api, model, |it| seeds.run.derive(&format!("stage/{it}/classes")))
                 .map_err(LoadError::Headers)?,
             class_count: workload.classes.classes.len(),

@@ -124,7 +124,7 @@ impl GraphSession {
         let turn =
             u32::try_from(index + 1).ok().and_then(std::num::NonZeroU32::new).unwrap_or(std::num::NonZeroU32::MIN);
         // All requests of a session have its class.
-        let class = shared.plan.classes.of(self.place.0, self.place.1);
+        let class = shared.plan.classes.get(self.place.0, self.place.1);
         let most = shared.plan.output_to_send(class.map(|(_, it)| it), Some(call.output));
         let template = class.map_or(&shared.plan.template, |(_, it)| &it.template);
         let body = self.body(stage, index, template, most);

@@ -88,7 +88,7 @@ impl Session {
         let mut text = String::new();
         let Some(mut turn) = self.chain.next(words, style, &mut text) else { return };
         // All turns of a session have its class.
-        let class = plan.classes.of(self.end.stage, self.end.number);
+        let class = plan.classes.get(self.end.stage, self.end.number);
         turn.requested.output = plan.output_to_send(class.map(|(_, it)| it), turn.requested.output);
         let prompt = Prompt::new(style.form(), &text);
         let body =
@@ -179,7 +179,7 @@ impl Session {
         let Ready { turn, body, build } = ready;
         let shared = &self.context.shared;
         let mut requested = turn.requested;
-        let class = shared.plan.classes.of(self.end.stage, self.end.number);
+        let class = shared.plan.classes.get(self.end.stage, self.end.number);
         let (class, headers) = class.map_or((None, None), |(index, it)| (Some(index), it.headers.clone()));
         requested.output = shared.plan.output_of_choices(requested.output);
         let in_session = turn.number;

@@ -77,7 +77,7 @@ impl RequestSample {
     }
 
     /// The number of requests that the sample was drawn from.
-    pub fn of(&self) -> u64 {
+    pub fn population(&self) -> u64 {
         self.of
     }
 

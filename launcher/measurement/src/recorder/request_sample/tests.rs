@@ -37,7 +37,7 @@ fn few_requests_are_all_in_the_sample() {
     let found = sample([(0, 0), (1, 0), (0, 1)]);
     let mut kept: Vec<(u32, u64)> = found.requests().iter().map(|it| (it.stage, it.number)).collect();
     kept.sort_unstable();
-    assert_eq!((kept, found.of()), (vec![(0, 0), (0, 1), (1, 0)], 3));
+    assert_eq!((kept, found.population()), (vec![(0, 0), (0, 1), (1, 0)], 3));
     let of_two = found.requests().iter().find(|it| it.number == 1).unwrap();
     let times = [Some(of_two.scheduled), of_two.sent, of_two.first_token, Some(of_two.ended)];
     assert_eq!(times, [10, 11, 30, 41].map(|it| Some(Duration::from_millis(it))));
@@ -46,7 +46,7 @@ fn few_requests_are_all_in_the_sample() {
 #[test]
 fn the_size_is_bounded_whatever_the_number_of_requests() {
     let found = sample((0..20_000).map(|it| (0, it)));
-    assert_eq!((found.requests().len(), found.of()), (MOST_SAMPLED, 20_000));
+    assert_eq!((found.requests().len(), found.population()), (MOST_SAMPLED, 20_000));
     assert!(found.kept.capacity() * size_of::<SampledRequest>() <= 50_000, "{}", found.kept.capacity());
 }
 

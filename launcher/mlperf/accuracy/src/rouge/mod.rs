@@ -23,7 +23,7 @@ pub struct Score {
 
 impl Score {
     /// `hits / predicted` and `hits / expected`; a count of 0 divides as 1: `_score_ngrams` and `fmeasure` of `rouge_score/scoring.py`.
-    fn of(hits: usize, predicted: usize, expected: usize) -> Score {
+    fn from_counts(hits: usize, predicted: usize, expected: usize) -> Score {
         let (precision, recall) = (hits as f64 / predicted.max(1) as f64, hits as f64 / expected.max(1) as f64);
         let sum = precision + recall;
         let f_measure = if sum > 0.0 { 2.0 * precision * recall / sum } else { 0.0 };
@@ -52,9 +52,9 @@ pub fn score(prediction: &str, expected: &str, stem: bool) -> Scores {
     let (predicted, expected) = (read(prediction), read(expected));
     let n_grams = |n: usize| {
         let (a, b) = (predicted.n_grams(n), expected.n_grams(n));
-        Score::of(common(&a, &b), a.len(), b.len())
+        Score::from_counts(common(&a, &b), a.len(), b.len())
     };
-    let of_both = |hits| Score::of(hits, predicted.all.len(), expected.all.len());
+    let of_both = |hits| Score::from_counts(hits, predicted.all.len(), expected.all.len());
     Scores {
         rouge1: n_grams(1),
         rouge2: n_grams(2),

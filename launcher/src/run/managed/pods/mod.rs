@@ -188,7 +188,7 @@ fn start(
     measures_start: bool,
 ) -> Option<ServerStart> {
     let zone = Offset::from_seconds(start.utc_offset_seconds).map_or(TimeZone::UTC, TimeZone::fixed);
-    starts::of(index, document, log, Some(&start.now.to_zoned(zone)), sleep_cycles, measures_start)
+    starts::read_start(index, document, log, Some(&start.now.to_zoned(zone)), sleep_cycles, measures_start)
 }
 
 async fn read_logs(

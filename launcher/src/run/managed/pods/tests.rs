@@ -1,14 +1,9 @@
-use std::{
-    io::{BufRead as _, BufReader, Write as _},
-    net::TcpListener,
-    thread,
-};
-
 use crds::resolve::{Egress, LogAddress};
 use engine::client::Lookup;
 use futures::future::FutureExt as _;
 
 use super::*;
+use crate::test_server::{answer, path, serve};
 
 const HOST: &str = "chat-pods.bench.svc";
 const START: &str = r#"{"host":"p","pid":7,"started":"2026-01-02T03:04:05Z","readyMs":70000,"starts":2,
@@ -16,28 +11,11 @@ const START: &str = r#"{"host":"p","pid":7,"started":"2026-01-02T03:04:05Z","rea
 
 /// A pod that gives these answers, and 500 to everything else. Returns its port.
 fn pod(ip: &str, port: u16, answers: &'static [(&str, &str)]) -> u16 {
-    let listener = TcpListener::bind((ip, port)).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || {
-        for socket in listener.incoming() {
-            let mut socket = BufReader::new(socket.unwrap());
-            let mut first = String::new();
-            socket.read_line(&mut first).unwrap();
-            let mut line = String::from(".");
-            while !line.trim().is_empty() {
-                line.clear();
-                socket.read_line(&mut line).unwrap();
-            }
-            let path = first.split(' ').nth(1).unwrap_or_default();
-            let found = answers.iter().find(|it| it.0 == path);
-            let (status, body) = found.map_or(("500 Broken", ""), |it| ("200 OK", it.1));
-            let length = body.len();
-            let head = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
-            // One that goes away early is no matter.
-            let _ = socket.get_mut().write_all((head + body).as_bytes());
-        }
+    let address = serve((ip, port), |head| {
+        let found = answers.iter().find(|it| it.0 == path(head));
+        found.map_or_else(|| answer("500 Broken", ""), |it| answer("200 OK", it.1))
     });
-    port
+    address.port()
 }
 
 /// All names have these addresses.

@@ -68,7 +68,7 @@ impl Target {
 }
 
 impl TargetKey {
-    fn of(host: &str, port: u16) -> Self {
+    fn new(host: &str, port: u16) -> Self {
         let digest = Sha256::digest(format!("{host}:{port}"));
         let mut key = [0; BYTES];
         key.copy_from_slice(&digest[..BYTES]);
@@ -84,7 +84,7 @@ impl fmt::Display for TargetKey {
 
 fn of_service(service: &ServiceRef, namespace: &str, settings: &Settings) -> TargetKey {
     let host = host_name(&format!("{}.{namespace}.svc", service.name), namespace, &settings.service_domain);
-    TargetKey::of(&host, service.port.unwrap_or(80))
+    TargetKey::new(&host, service.port.unwrap_or(80))
 }
 
 /// Whether all namespaces wait for each other wherever the target is. A Gateway and a managed server are in the cluster, also where
@@ -95,7 +95,7 @@ fn asks_cluster_wide(target: &TargetSpec) -> bool {
 
 /// `None` for what is no URL of a server.
 fn of_url(url: &str, namespace: &str, asks_cluster_wide: bool, settings: &Settings) -> Option<Target> {
-    let server = Server::of(url)?;
+    let server = Server::parse(url)?;
     let domain = settings.service_domain.trim_matches('.').to_ascii_lowercase();
     let (host, is_inside) = match server.address() {
         Some(address) => (address.to_string(), is_private(address)),
@@ -107,7 +107,7 @@ fn of_url(url: &str, namespace: &str, asks_cluster_wide: bool, settings: &Settin
             (host, is_inside)
         }
     };
-    Some(Target { key: TargetKey::of(&host, server.port), is_cluster_wide: is_inside || asks_cluster_wide })
+    Some(Target { key: TargetKey::new(&host, server.port), is_cluster_wide: is_inside || asks_cluster_wide })
 }
 
 /// Whether an address may be one of a cluster: of a private network, or of a machine itself.

@@ -6,7 +6,7 @@ use engine::vitals::system::Ticks;
 
 /// CPU time so far, in the ticks of /proc, all of the same length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct CpuUse {
+pub struct CpuUse {
     machine: Ticks,
     /// This process and its children that have ended.
     own: u64,
@@ -14,7 +14,7 @@ pub(super) struct CpuUse {
 
 impl CpuUse {
     /// So far; `None` where the system does not tell.
-    pub(super) fn now() -> Option<CpuUse> {
+    pub fn now() -> Option<CpuUse> {
         let own = own(&fs::read_to_string("/proc/self/stat").ok()?)?;
         Some(CpuUse { machine: Ticks::read()?, own })
     }
@@ -24,12 +24,12 @@ impl CpuUse {
     }
 
     /// Cores of the machine.
-    pub(super) fn cpus(&self) -> f64 {
+    pub fn cpus(&self) -> f64 {
         self.machine.cpus as f64
     }
 
     /// Cores that others used on average since `before`, the hypervisor included; NaN where no time has passed.
-    pub(super) fn others_since(&self, before: &CpuUse) -> f64 {
+    pub fn others_since(&self, before: &CpuUse) -> f64 {
         let wall = self.machine.all.saturating_sub(before.machine.all) as f64 / self.machine.cpus as f64;
         let own = self.own.saturating_sub(before.own);
         let others = self.spent().saturating_sub(before.spent()).saturating_sub(own);

@@ -8,7 +8,7 @@ use workload_profiles::{
     workload::{Arrivals, Load, Rate, Stage, Window},
 };
 
-use super::lengths::{mean_output, recorded, requests};
+use crate::lengths::{mean_output, recorded, requests};
 use crate::server::Pace;
 
 /// The cost of a request in tokens. It serves only to order the stages.

@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use workload_profiles::workload::{Arrivals, Load, Rate};
 
-use super::{
+use crate::{
     child_messages::ClientRequest,
     server::{RequestTruth, Truth},
 };
@@ -18,7 +18,7 @@ const DEVIATIONS: f64 = 4.0;
 
 /// What an open load asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct RequestedLoad {
+pub struct RequestedLoad {
     /// Requests per second.
     rate: f64,
     /// Requests in all, where the load says so.
@@ -29,7 +29,7 @@ pub(super) struct RequestedLoad {
 
 impl RequestedLoad {
     /// Of a load of a steady rate that answers do not hold back; `None` for every other one.
-    pub(super) fn from_load(load: &Load) -> Option<RequestedLoad> {
+    pub fn from_load(load: &Load) -> Option<RequestedLoad> {
         let Load::Open { arrivals, rate: Rate::Steady(rate), count, max_concurrency: None, .. } = load else {
             return None;
         };
@@ -44,37 +44,37 @@ impl RequestedLoad {
 
 /// How far a client is from the truth.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Matched {
+pub struct Matched {
     /// Requests that both sides know.
-    pub(super) requests: u64,
-    /// Requests, or tokens of one, that only one side knows, or that were seen before they were sent: a fault of this bench
+    pub requests: u64,
+    /// Requests, or tokens of one, that only one side knows, or that were seen before they were sent: a fault of the trial
     /// or of the client.
-    pub(super) unmatched: u64,
+    pub unmatched: u64,
     /// Tokens of the requests that both sides know.
-    pub(super) tokens: u64,
+    pub tokens: u64,
     /// First token seen - first token sent.
-    pub(super) ttft_error: TimeHistogram,
+    pub ttft_error: TimeHistogram,
     /// Last token seen - last token sent.
-    pub(super) latency_error: TimeHistogram,
+    pub latency_error: TimeHistogram,
     /// |gap seen - gap sent|, for each pair of tokens in a row.
-    pub(super) itl_error: TimeHistogram,
+    pub itl_error: TimeHistogram,
     /// Sent - scheduled, both by the client, less the wait for others to end.
-    pub(super) lag: TimeHistogram,
+    pub lag: TimeHistogram,
     /// Arrived - scheduled, less the same wait: what a request was late at the server.
-    pub(super) arrival_lag: TimeHistogram,
+    pub arrival_lag: TimeHistogram,
     /// The first and the last time at which a request was due.
-    pub(super) scheduled: Option<(u64, u64)>,
+    pub scheduled: Option<(u64, u64)>,
     /// The first and the last time at which a request was sent.
-    pub(super) sent: Option<(u64, u64)>,
+    pub sent: Option<(u64, u64)>,
     /// The first and the last arrival.
-    pub(super) arrived: Option<(u64, u64)>,
+    pub arrived: Option<(u64, u64)>,
     /// The last token that was seen.
-    pub(super) last_seen: u64,
+    pub last_seen: u64,
 }
 
 impl Matched {
     /// Matches requests by stage and number.
-    pub(super) fn new(seen: &[ClientRequest], truth: &Truth) -> Matched {
+    pub fn new(seen: &[ClientRequest], truth: &Truth) -> Matched {
         let mut known: HashMap<(u32, u64), &RequestTruth> = HashMap::with_capacity(truth.requests.len());
         let mut matched = Matched::default();
         for request in &truth.requests {
@@ -95,7 +95,7 @@ impl Matched {
     /// Share of the requested load that arrived in time: received / max(rate × time + 1, requested). The time runs from the
     /// first due time to the last arrival. If the drawn schedule differs from the requested rate by no more than chance, the
     /// share is that of the rates: (rate × scheduled time + 1) / (rate × time + 1).
-    pub(super) fn achieved(&self, requested: &RequestedLoad) -> Option<f64> {
+    pub fn achieved(&self, requested: &RequestedLoad) -> Option<f64> {
         let ((first, _), (_, last)) = (self.scheduled?, self.arrived?);
         let known = self.requests as f64;
         let of = |seconds: f64| (requested.rate * seconds + 1.0).max(requested.requests.unwrap_or_default() as f64);
@@ -147,7 +147,7 @@ fn widen(range: &mut Option<(u64, u64)>, at: u64) {
 }
 
 /// The length of a range, in seconds; zero where there is none.
-pub(super) fn seconds(range: Option<(u64, u64)>) -> f64 {
+pub fn seconds(range: Option<(u64, u64)>) -> f64 {
     range.map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e9)
 }
 

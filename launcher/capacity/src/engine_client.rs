@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crds::{resolve::ResolvedRun, units::Seed};
 
-use super::{
-    BenchError,
+use crate::{
+    TrialError,
     child_messages::{ClientRequest, ClientResult, EngineSpec},
     memory, nanos,
 };
@@ -18,14 +18,14 @@ use engine::{
 use measurement::{inter_token_times::InterTokenTimes, load_result::LoadResult};
 use workload_files::WorkloadFiles;
 
-/// The same requests at the same times in every run of this bench.
+/// The same requests at the same times in every trial.
 const SEED: Seed = Seed(1);
 
 /// Issues the load and returns its result.
 ///
 /// # Errors
 /// The load cannot be issued, or memory cannot be read from /proc.
-pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, BenchError> {
+pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, TrialError> {
     let url = format!("http://127.0.0.1:{}", spec.port);
     let workload = &spec.workload;
     let target = Target::new(&url, workload.api, None, None, &BTreeMap::new())?;

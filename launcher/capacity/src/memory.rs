@@ -6,7 +6,7 @@ use std::{fs, io};
 ///
 /// # Errors
 /// The system does not tell.
-pub(super) fn peak() -> io::Result<u64> {
+pub fn peak() -> io::Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     field(&status, "VmHWM:").ok_or_else(|| io::Error::other("/proc/self/status has no VmHWM"))
 }

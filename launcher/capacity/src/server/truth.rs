@@ -1,4 +1,4 @@
-//! Truth: what a server of this bench did, and when. Pure.
+//! Truth: what the server of a trial did, and when. Pure.
 //!
 //! Times are nanoseconds of the machine's monotonic clock.
 

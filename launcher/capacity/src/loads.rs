@@ -1,4 +1,4 @@
-//! The loads of this bench as workloads of one stage. Pure.
+//! Loads of trials as workloads of one stage. Pure.
 
 use std::time::Duration;
 
@@ -26,20 +26,20 @@ fn workload(load: Load, tokens: u32) -> Workload {
 }
 
 /// So many requests at once, `count` in all.
-pub(super) fn closed(concurrency: u32, count: u64, tokens: u32) -> Workload {
+pub fn closed(concurrency: u32, count: u64, tokens: u32) -> Workload {
     let load = Load::closed(concurrency, count);
     workload(load, tokens)
 }
 
 /// So many requests per second, `count` in all.
-pub(super) fn open(arrivals: Arrivals, rate: RequestRate, count: u64, tokens: u32) -> Workload {
+pub fn open(arrivals: Arrivals, rate: RequestRate, count: u64, tokens: u32) -> Workload {
     let duration = Some(Span(Duration::from_secs_f64(count as f64 / f64::from(rate))));
     let (rate, count) = (Rate::Steady(rate), Some(count));
     workload(Load::Open { arrivals, rate, duration, count, max_concurrency: None }, tokens)
 }
 
 /// The same load as the turns of this many conversations of ten turns.
-pub(super) fn conversations(rate: RequestRate, count: u64, tokens: u32, sessions: u32) -> Workload {
+pub fn conversations(rate: RequestRate, count: u64, tokens: u32, sessions: u32) -> Workload {
     let requests = RequestSource::Conversations(Box::new(Conversations {
         count: Some(sessions),
         turns: LengthDistribution::fixed(10),

@@ -1,4 +1,4 @@
-//! Reads the requests of the clients of this bench: just enough of HTTP/1.1, and of the body what asks for an answer. Pure.
+//! Reads the requests of the clients of a trial: just enough of HTTP/1.1, and of the body what asks for an answer. Pure.
 
 use memchr::memmem;
 use serde::Deserialize;

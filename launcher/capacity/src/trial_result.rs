@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crds::resolve::ValidityBounds;
 
-use super::demand::Demand;
+use crate::demand::Demand;
 use crate::server::Pace;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

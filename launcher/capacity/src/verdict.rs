@@ -2,7 +2,7 @@
 
 use crds::{figure::rate_text, units::Span};
 
-use super::{demand::Demand, trial_result::TrialResult};
+use crate::{demand::Demand, trial_result::TrialResult};
 use analysis::BUSY_SHARE;
 
 /// Below this share of the requested rate the requested load was not issued.

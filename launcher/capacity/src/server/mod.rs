@@ -1,9 +1,9 @@
-//! [I/O] The server of this bench: answers at once or at an exact pace, and knows when it did.
+//! [I/O] The server of a trial: answers at once or at an exact pace, and knows when it did.
 //!
 //! It has to be much cheaper a token than any client, so that a client is what is measured: one thread, one epoll, answers
 //! whose bytes are made beforehand (`answers`), one write an event. Its truth is the arrival of each request and the time
 //! just before each send, on the monotonic clock that all processes of a machine share. Deliberately absent: everything
-//! that a client of this bench does not need, such as errors, limits of rates and bodies in chunks.
+//! that a client of a trial does not need, such as errors, limits of rates and bodies in chunks.
 
 mod answers;
 mod connection;

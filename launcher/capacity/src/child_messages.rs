@@ -1,15 +1,15 @@
-//! The messages between the processes of this bench, as JSON. Each side of a comparison is its own process, so that its CPU time
+//! The messages between the processes of a trial, as JSON. Each side is its own process, so that its CPU time
 //! and memory are known. Pure.
 //!
 //! Times are nanoseconds of the monotonic clock, which all processes of a machine share.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
 
 use crds::resolve::ResolvedRun;
 use serde::{Deserialize, Serialize};
 use workload_profiles::Workload;
 
-use super::server::ServerSpec;
+use crate::server::ServerSpec;
 use measurement::recorder::Keep;
 
 /// The work of a child process: the argument of the hidden command.
@@ -20,10 +20,6 @@ pub enum Part {
     Server(ServerSpec),
     /// Issue a workload with the launcher's engine.
     Engine(Box<EngineSpec>),
-    /// Read the same streams with the bare hyper client.
-    Bare(BareSpec),
-    /// Write the report of a run.
-    Report(ReportSpec),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,33 +38,6 @@ pub struct EngineSpec {
     pub threads: usize,
     /// The core on which the process runs. `None`: any core.
     pub core: Option<usize>,
-}
-
-/// A closed loop for the bare client.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BareSpec {
-    /// The port of the server.
-    pub port: u16,
-    /// Number of connections. Each has one request in flight at all times.
-    pub streams: u32,
-    /// Number of requests on each connection.
-    pub rounds: u32,
-    /// Number of tokens in each answer.
-    pub tokens: u32,
-    /// The core on which the process runs. `None`: any core.
-    pub core: Option<usize>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReportSpec {
-    /// A BenchmarkRun file.
-    pub file: PathBuf,
-    /// The folder that gets the report.
-    pub folder: PathBuf,
-    /// Number of requests in the report.
-    pub requests: u64,
 }
 
 /// The result of a client.
@@ -114,12 +83,4 @@ pub struct ClientRequest {
     pub last_ns: u64,
     /// Times between tokens. Empty where they are not kept.
     pub gaps_ns: Vec<u64>,
-}
-
-/// The result of writing a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReportResult {
-    /// Time from the end of the load to the complete results folder.
-    pub wall_ns: u64,
 }

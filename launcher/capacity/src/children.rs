@@ -1,0 +1,127 @@
+//! [I/O] The child processes of a trial: starts them, reads their results, and kills those that do not answer in time.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread,
+    time::Duration,
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    TrialError,
+    child_messages::Part,
+    json,
+    server::{Listening, ServerSpec, Truth},
+};
+
+/// The hidden command of a child process. Each program that runs trials has it.
+const COMMAND: &str = "bench-part";
+/// The longest time that a server may take to listen, and to print its record at the end.
+const SERVER_LIMIT: Duration = Duration::from_secs(30);
+
+/// A child process, whose output a thread reads. It is killed when it is dropped.
+struct Process {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Process {
+    fn start(command: &mut Command) -> Result<Process, TrialError> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take().ok_or_else(|| TrialError::Child("a child process has no stdout".into()))?;
+        let (sender, lines) = mpsc::channel();
+        // At most two lines: the port, and the result.
+        let read = move || {
+            let mut stdout = BufReader::new(stdout);
+            let mut first = String::new();
+            let mut rest = String::new();
+            if stdout.read_line(&mut first).is_ok()
+                && sender.send(first).is_ok()
+                && stdout.read_to_string(&mut rest).is_ok()
+            {
+                // The receiver may be gone.
+                let _ = sender.send(rest);
+            }
+        };
+        thread::Builder::new().name("bench-output".into()).spawn(read)?;
+        Ok(Process { child, stdin, lines })
+    }
+
+    fn receive<T: DeserializeOwned>(&self, limit: Duration) -> Result<T, TrialError> {
+        let text = self.lines.recv_timeout(limit).map_err(|_| {
+            TrialError::Child(format!(
+                "a child process printed nothing within {} s; measure again while the machine is at rest",
+                limit.as_secs()
+            ))
+        })?;
+        if text.is_empty() {
+            return Err(TrialError::Child("a child process ended without a result; its message is above".into()));
+        }
+        crds::json::read(&text)
+            .map_err(|error| TrialError::Child(format!("the output of a child process cannot be read: {error}")))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        // The process may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// This program with the hidden command, and the part as its argument.
+fn command(part: &impl Serialize) -> Result<Command, TrialError> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([COMMAND, &json(part)?]);
+    Ok(command)
+}
+
+/// Why the argument of the hidden command is no part.
+pub fn unreadable_part(error: &impl std::fmt::Display) -> TrialError {
+    TrialError::Child(format!(
+        "{COMMAND} is an internal command of this program, and its argument cannot be read: {error}"
+    ))
+}
+
+/// Runs a part in a child process to its end, and returns its result.
+///
+/// # Errors
+/// The process cannot be started, fails, or prints nothing within `limit`.
+pub fn run<T: DeserializeOwned>(part: &impl Serialize, limit: Duration) -> Result<T, TrialError> {
+    Process::start(&mut command(part)?)?.receive(limit)
+}
+
+/// A running server.
+pub struct Server {
+    process: Process,
+    /// Its port, on loopback.
+    pub port: u16,
+}
+
+impl Server {
+    /// Starts a server, and waits until it listens.
+    ///
+    /// # Errors
+    /// The process cannot be started, or it fails.
+    pub fn start(spec: ServerSpec) -> Result<Server, TrialError> {
+        let process = Process::start(&mut command(&Part::Server(spec))?)?;
+        let Listening { port } = process.receive(SERVER_LIMIT)?;
+        Ok(Server { process, port })
+    }
+
+    /// Ends the server and returns its record.
+    ///
+    /// # Errors
+    /// The process failed, or printed no record in time.
+    pub fn end(mut self) -> Result<Truth, TrialError> {
+        drop(self.process.stdin.take());
+        self.process.receive(SERVER_LIMIT)
+    }
+}

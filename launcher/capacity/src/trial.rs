@@ -1,0 +1,88 @@
+//! [I/O] One load on its own server: starts server and client, and matches their results.
+
+use std::time::Duration;
+
+use crds::resolve::ResolvedRun;
+use serde::Serialize;
+use workload_profiles::Workload;
+
+use crate::{
+    TrialError,
+    child_messages::{ClientResult, EngineSpec, Part},
+    children::{self, Server},
+    matching::{Matched, RequestedLoad},
+    server::{Pace, ServerSpec, Truth},
+};
+use measurement::recorder::Keep;
+
+/// Added to the expected time of a load. The machine may be busy, and writing the result takes time.
+const SPARE: Duration = Duration::from_secs(60);
+
+/// The results of client and server.
+pub struct Trial {
+    /// The result of the client.
+    pub client: ClientResult,
+    /// The record of the server.
+    pub truth: Truth,
+    /// The times of both, compared.
+    pub matched: Matched,
+    /// The requested rate of an open load.
+    pub requested: Option<RequestedLoad>,
+}
+
+impl Trial {
+    /// Share of the requested load that arrived in time. `None` for closed loads, where answers decide the rate.
+    pub fn achieved(&self) -> Option<f64> {
+        self.matched.achieved(&self.requested?)
+    }
+
+    /// Number of failed requests.
+    pub fn failed(&self) -> u64 {
+        self.client.outcomes.iter().filter(|(outcome, _)| *outcome != "ok").map(|(_, count)| count).sum()
+    }
+}
+
+/// Runs a workload of a run with the engine, on any cores. The result contains the launcher's judgement of its own part.
+pub(crate) fn judged(
+    pace: Pace,
+    workload: Workload,
+    run: ResolvedRun,
+    threads: usize,
+    length: Duration,
+) -> Result<Trial, TrialError> {
+    let (keep, run) = (Keep::Records, Some(Box::new(run)));
+    issue(pace, EngineSpec { port: 0, workload, keep, run, threads, core: None }, None, length)
+}
+
+/// Starts a server, then the engine with its port, and compares their times. `core` is that of the server, and `length` the
+/// expected time of the load.
+///
+/// # Errors
+/// Server or client failed, or took too long.
+pub fn issue(pace: Pace, spec: EngineSpec, core: Option<usize>, length: Duration) -> Result<Trial, TrialError> {
+    let server = Server::start(ServerSpec { pace, core })?;
+    let requested = spec.workload.stages.first().and_then(|it| RequestedLoad::from_load(&it.load));
+    let (spec, kept) = (EngineSpec { port: server.port, ..spec }, spec.keep != Keep::Summary);
+    match_sides(server, &Part::Engine(Box::new(spec)), requested, kept, length)
+}
+
+/// Runs the client of a server that was started, ends the server, and compares their times. `kept`: whether the client keeps
+/// its requests.
+///
+/// # Errors
+/// Server or client failed, or took too long.
+pub fn match_sides(
+    server: Server,
+    part: &impl Serialize,
+    requested: Option<RequestedLoad>,
+    kept: bool,
+    length: Duration,
+) -> Result<Trial, TrialError> {
+    let client: ClientResult = children::run(part, 4 * length + SPARE)?;
+    let truth = server.end()?;
+    if let Some(error) = &client.error {
+        tracing::warn!(error, "a request failed");
+    }
+    let matched = if kept { Matched::new(&client.requests, &truth) } else { Matched::default() };
+    Ok(Trial { client, truth, matched, requested })
+}
