@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crds::{resolve::ResolvedRun, wording::cut};
-use serde::de::DeserializeOwned;
+use crds::{json::FieldError, resolve::ResolvedRun, wording::cut};
 use serde_json::Value;
 
 use super::{
@@ -20,8 +19,8 @@ pub(crate) fn from_folder(folder: &Path) -> Result<Input, InputError> {
     if !run_path.exists() {
         return Err(InputError::NotGiven { folder: folder.to_owned() });
     }
-    let run: ResolvedRun = document(run_path)?;
-    let spec = document(folder.join("spec.yaml"))?;
+    let run = document(run_path, ResolvedRun::from_json)?;
+    let spec = document(folder.join("spec.yaml"), crds::json::read)?;
     let profile_text = read(&folder.join("profile.yaml"))?;
     let (mut workload, notices) = workload_profiles::parse(&run, &profile_text)
         .map_err(|cause| InputError::Profile { source_name: run.profile_source.clone(), cause })?;
@@ -30,10 +29,10 @@ pub(crate) fn from_folder(folder: &Path) -> Result<Input, InputError> {
 }
 
 /// Reads a file that the operator wrote.
-fn document<T: DeserializeOwned>(path: PathBuf) -> Result<T, InputError> {
+fn document<T>(path: PathBuf, from_json: fn(&str) -> Result<T, FieldError>) -> Result<T, InputError> {
     let text = read(&path)?;
     let value = serde_saphyr::from_str::<Value>(&text).map_err(|error| error.without_snippet().to_string());
-    let read = value.and_then(|it| crds::json::read(&it.to_string()).map_err(|error| error.to_string()));
+    let read = value.and_then(|it| from_json(&it.to_string()).map_err(|error| error.to_string()));
     // An operator of another release wrote it.
     read.map_err(|cause| {
         let message =

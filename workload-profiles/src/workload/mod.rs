@@ -32,6 +32,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use crds::{
     benchmark_run::{Api, ServerEngine},
+    json::FieldError,
     resolve::{DEV_MODE, ManagedServer, SleepFault},
     units::{Seed, Span},
 };
@@ -144,6 +145,15 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Reads a workload from its JSON. The crates above share the code that this function needs for the types of a workload;
+    /// without it, each crate that reads a document with a workload has its own copy, of 200 kB.
+    ///
+    /// # Errors
+    /// The text is not JSON, or a field is missing, unknown or of a wrong type.
+    pub fn from_json(text: &str) -> Result<Workload, FieldError> {
+        crds::json::read(text)
+    }
+
     /// A load with nothing else set: streamed, without headers, windows, bounds and stop rules.
     pub fn new(api: Api, requests: RequestSource, stages: Vec<Stage>) -> Workload {
         Workload {
