@@ -90,7 +90,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "workload-profiles",
         ],
     ),
-    ("capacity", &["analysis", "clock", "crds", "engine", "measurement", "simulator", "workload-profiles"]),
+    (
+        "capacity",
+        &["analysis", "clock", "crds", "engine", "measurement", "simulator", "workload-files", "workload-profiles"],
+    ),
     (
         "launcher",
         &[
