@@ -16,8 +16,8 @@ use std::{
 
 use clap::{Parser, Subcommand};
 use commands::{
-    accuracy, archive, compare, dataset, index, mlperf, mmlu, offline_engine, page, plan, plot, profiles, prune,
-    render, run, show, sim, startup, submission, sut, validate,
+    accuracy, analyse, archive, compare, dataset, index, mlperf, mmlu, offline_engine, page, plan, plot, profiles,
+    prune, render, run, show, sim, startup, submission, sut, validate,
 };
 #[cfg(target_os = "linux")]
 use commands::{bench, server, server_wrapper};
@@ -80,6 +80,8 @@ enum Command {
     Show(show::ShowArgs),
     /// Hold finished runs against the first of them: each difference with its interval, and whether it is one
     Compare(compare::CompareArgs),
+    /// Judge a finished run by other objectives, and write its report files into a new folder
+    Analyse(analyse::AnalyseArgs),
     /// Write the page of a finished run, with its figures as curves: for folders of older releases too
     Page(page::PageArgs),
     /// Write the figures of a finished run as SVG and PNG files
@@ -149,6 +151,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => Ok(compare::run(&args)),
         Command::Validate(args) => validate::run(&args),
         Command::Accuracy(args) => accuracy::run(&args),
+        Command::Analyse(args) => analyse::run(&args),
         Command::Mlperf(args) => mlperf::run(&args),
         Command::Mmlu(args) => mmlu::run(&args),
         Command::Archive(args) => archive::run(&args),

@@ -1,9 +1,8 @@
-//! `report.json`: everything that a run came to, and everything that is needed to run it again. Ours, versioned by `format`.
+//! `report.json`: the results of a run, and all inputs for another run. `format` names its version.
 //!
-//! A figure that was not measured is absent. Times are milliseconds with their fraction, those of a server's start seconds, and say so in
-//! their names; every key
-//! is explained in `docs/metrics.md`. It holds no prompts, outputs, bodies, credentials, nor the content of the token file.
-//! The same types are written and read, so that what is read and written again has the same bytes.
+//! A figure that was not measured is absent. Times are milliseconds with their fraction (`...Ms`). Times of a server's start are seconds
+//! (`...Seconds`). `docs/metrics.md` explains every key. The document holds no prompts, outputs, bodies, credentials or token files.
+//! The same types write and read it, so that a report of this release keeps its bytes.
 
 mod catalogue;
 mod contamination;
@@ -11,6 +10,7 @@ mod distributions;
 mod figures;
 mod hardware;
 mod interactivity;
+mod judged;
 mod judgement;
 mod lenient;
 mod loadgen;

@@ -1,15 +1,18 @@
-//! A document as the place where an objective reads its figures: the report of an earlier run, or of a run that another attempt measured.
+//! Lets an objective read its figures from a document: the report of an earlier run, or of a run that another attempt measured.
 
 use std::time::Duration;
 
 use ::figures::Figure;
-use analysis::objectives::{Reading, Source, basis};
+use analysis::{
+    objectives::{Certainty, Drift, Reading, Source, basis},
+    uncertainty::SteadyVerdict,
+};
 use crds::{
     FigureValue, Span,
     benchmark_run::{Metric, Stat},
 };
 
-use crate::{FiguresDocument, LabelsDocument, ReportDocument};
+use crate::{EstimateDocument, FiguresDocument, LabelsDocument, ReportDocument, UncertaintyDocument};
 
 impl ReportDocument {
     /// The names of the stages, in their order.
@@ -43,6 +46,47 @@ impl Source for ReportDocument {
         };
         reading(figures, labels, metric, stat)
     }
+
+    fn invalid(&self) -> Vec<(&str, String)> {
+        let reason = |it: &str| it.split_once(':').map_or(it, |(name, _)| name).to_owned();
+        let stages = self.stages.iter();
+        stages.filter_map(|it| Some((it.name.as_str(), reason(it.invalid.first()?)))).collect()
+    }
+
+    /// Of a stage, or of a run that has one stage: several stages together have no interval.
+    fn certainty(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Certainty {
+        let stage = match (stage, &self.stages[..]) {
+            (None, [only]) => Some(only),
+            (None, _) => None,
+            (Some(name), stages) => stages.iter().find(|it| it.name == name),
+        };
+        stage.map(|it| certainty(&it.uncertainty, metric, stat)).unwrap_or_default()
+    }
+}
+
+fn certainty(of: &UncertaintyDocument, metric: Metric, stat: Option<Stat>) -> Certainty {
+    let figure = Figure::from_metric(metric);
+    let interval =
+        |it: &EstimateDocument, value: fn(f64) -> Option<FigureValue>| Some((value(it.low?)?, value(it.high?)?));
+    let interval = match figure {
+        _ if figure.row().unit.has_statistics() => {
+            // The lower bound of a mean may be below zero.
+            let estimate = stat.and_then(|stat| of.latencies(figure)?.get(stat));
+            estimate.and_then(|it| interval(it, |millis| time(millis.max(0.0))))
+        }
+        Figure::RequestsPerSecond | Figure::OutputTokensPerSecond => {
+            of.estimate(figure).and_then(|it| interval(it, |number| Some(FigureValue::Number(number))))
+        }
+        _ => None,
+    };
+    let verdict = of.steady_state.as_ref().map(|it| it.verdict.as_str());
+    let is = |wanted: SteadyVerdict| verdict == Some(wanted.name());
+    let drift = match () {
+        () if is(SteadyVerdict::DriftingUp) => Some(Drift::Up),
+        () if is(SteadyVerdict::DriftingDown) => Some(Drift::Down),
+        () => None,
+    };
+    Certainty { interval, drift }
 }
 
 fn reading(figures: &FiguresDocument, labels: &LabelsDocument, metric: Metric, stat: Option<Stat>) -> Option<Reading> {

@@ -1,6 +1,7 @@
 //! The commands of `benchwright`. Each file holds the arguments of one command and the code that runs it.
 
 pub(crate) mod accuracy;
+pub(crate) mod analyse;
 pub(crate) mod archive;
 #[cfg(target_os = "linux")]
 pub(crate) mod bench;

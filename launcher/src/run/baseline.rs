@@ -22,7 +22,7 @@ use crate::input::InputError;
 ///
 /// # Errors
 /// The file does not exist, was changed after its run, or is no report of a valid run; or the run has no objectives.
-pub(super) fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option<ReportDocument>, InputError> {
+pub fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option<ReportDocument>, InputError> {
     let slo = match (&mut run.slo, given) {
         (Some(slo), _) => slo,
         (None, Some(_)) => return Err(InputError::NoObjectives),

@@ -69,7 +69,7 @@ fn judge(
             Failure::configuration(format!("spec.execution.collect.folder: is {folder:?}, whose report.json {error}"))
         })?;
         let baseline = baseline.map(|it| it as &dyn Source);
-        Objectives::of_report(slo, &figures, &figures.stage_names(), &figures.measured_stages(), baseline)
+        Objectives::of_report(slo, &figures, &figures.stage_names(), &figures.measured_stages(), baseline, None)
     } else {
         Objectives::undecided(slo, &format!("the run is not valid ({}), so that its figures do not count", core.reason))
     };

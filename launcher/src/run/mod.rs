@@ -50,6 +50,7 @@ use crate::{
     scoring::mmlu,
 };
 use analysis::{Analysis, Evidence, Measured, loadgen::judged::LoadGenTests, objectives::Source};
+pub use baseline::read as read_baseline;
 use document::ReportDocument;
 use engine::stop::StopState;
 use load::{Loaded, Setup};
@@ -59,6 +60,7 @@ pub use managed::commands as servers;
 use measurement::recorder::Keep;
 pub use options::{RunOptions, default_threads};
 pub(crate) use outcome::Failure;
+pub use outcome::exit_status_of;
 use process::Process;
 use replicas::Replicas;
 use report::{Report, Stored, earlier_attempt::MESSAGE_FILE_NAME, repeats::StartTimes, startup, terminal};

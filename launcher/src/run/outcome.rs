@@ -188,7 +188,7 @@ pub(super) fn exit_status(done: &Result<Measurement, Failure>, gate: bool) -> u8
 }
 
 /// The exit code of an outcome; `failed`: that of what failed. With `gate` it tells a pipeline the outcome.
-pub(super) fn exit_status_of(outcome: Outcome, failed: Option<ExitCode>, gate: bool) -> u8 {
+pub fn exit_status_of(outcome: Outcome, failed: Option<ExitCode>, gate: bool) -> u8 {
     let measured = if outcome == Outcome::Cancelled { ExitCode::Cancelled } else { ExitCode::Done };
     let status = failed.unwrap_or(measured);
     if gate { outcome.gate_code() } else { status.code() }

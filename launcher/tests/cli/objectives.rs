@@ -39,6 +39,34 @@ fn the_gate_tells_what_became_of_the_objectives() {
 }
 
 #[test]
+fn a_finished_run_is_judged_again_by_other_objectives() {
+    let folder = Folder::new();
+    write(&folder, 20, "Fail", &e2e("*", "60s"));
+    folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
+    let original = fs::read_to_string(folder.path("results/latest/report.json")).unwrap();
+    let analyse = |arguments: &[&str]| {
+        folder.benchwright(&[&["analyse", "results/latest", "-f", "run.yaml"], arguments].concat()).assert()
+    };
+    // The objectives of the run itself change nothing.
+    analyse(&["--output", "again", "--gate"]).success();
+    assert_eq!(fs::read_to_string(folder.path("again/report.json")).unwrap(), original);
+    write(&folder, 20, "Fail", &e2e("*", "1ns"));
+    analyse(&["--gate"]).code(1).stdout(predicate::str::contains("SLOViolated"));
+    let name = folder.path("results/latest").canonicalize().unwrap();
+    let judged = format!("{}-analysed", name.display());
+    for (file, part) in [("report.json", "SLOViolated"), ("report.md", "SLOViolated"), ("junit.xml", "<failure")] {
+        let text = fs::read_to_string(format!("{judged}/{file}")).unwrap();
+        assert!(text.contains(part), "{file}: {text}");
+    }
+    for file in ["report.html", "comment.md", "stages.csv"] {
+        assert!(fs::exists(format!("{judged}/{file}")).unwrap(), "{file}");
+    }
+    assert_eq!(fs::read_to_string(folder.path("results/latest/report.json")).unwrap(), original);
+    folder.write("run.yaml", &simulated(&profile(20, 1)));
+    analyse(&[]).failure().stderr(predicate::str::contains("has no spec.slo"));
+}
+
+#[test]
 fn an_earlier_run_is_a_second_limit() {
     let folder = Folder::new();
     write(&folder, 20, "Fail", &e2e("r20", "60s"));
@@ -79,7 +107,7 @@ fn what_cannot_be_compared_is_told_before_the_load() {
     write(&folder, 20, "Fail", &e2e("r50", "1s"));
     refused(
         &[],
-        "run.yaml cannot be run:\n  spec.slo.objectives[0].stage, line 8 column 84: is \"r50\", and the profile has no stage of this name; did you mean r20?",
+        "run.yaml cannot be run:\n  spec.slo.objectives[0].stage, line 8 column 88: is \"r50\", and the profile has no stage of this name; did you mean r20?",
     );
     write(&folder, 20, "Fail", &e2e("r20", "fast"));
     refused(&[], "spec.slo.objectives[0].max");

@@ -9,7 +9,7 @@ mod reading;
 mod tests;
 
 use crds::{
-    LauncherReason,
+    LauncherReason, Word as _,
     benchmark_run::Enforcement,
     objective::{FigureValue, Met, ObjectiveCounts, ObjectiveStatus},
     resolve::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope},
@@ -130,16 +130,18 @@ impl Objectives {
         Objectives { enforcement: slo.enforcement, baseline: None, results }
     }
 
-    /// Evaluates the objectives on the report of a finished run whose figures count. `measured`: of its stages those that have figures.
+    /// Evaluates the objectives on the report of a finished run. `measured`: of its stages those that have figures. `undecided`: why its
+    /// figures decide nothing; `None`: they count.
     pub fn of_report(
         slo: &ResolvedSlo,
         report: &dyn Source,
         stages: &[&str],
         measured: &[&str],
         baseline: Option<&dyn Source>,
+        undecided: Option<String>,
     ) -> Objectives {
         let subject = Subject {
-            undecided: None,
+            undecided,
             stages: stages.to_vec(),
             measured: measured.to_vec(),
             source: report,
@@ -190,16 +192,9 @@ impl Analysis {
     /// not valid decides no objective.
     pub(crate) fn judge_objectives(&mut self, slo: &ResolvedSlo, baseline: Option<&dyn Source>) {
         let baseline = with_percent(slo, baseline);
-        if let Some(model) = baseline.and_then(|it| it.source.model()).filter(|it| *it != self.model) {
-            let remark = format!(
-                "the baseline is of the model {}, and this run of {}: what differs may be the model, and not the server",
-                cut(model),
-                cut(&self.model)
-            );
-            self.judgement.remarks.push(remark);
-        }
+        self.judgement.remarks.extend(baseline.and_then(|it| other_model(it.source, &self.model)));
         let subject = Subject {
-            undecided: undecided(&self.verdict, self.partial),
+            undecided: why_undecided(self.verdict.outcome, self.partial, self.verdict.headline().name.name()),
             stages: self.stages.iter().map(|it| it.stage.name.as_str()).collect(),
             measured: self
                 .stages
@@ -216,20 +211,33 @@ impl Analysis {
     }
 }
 
+/// How the remark on a baseline of another model begins.
+pub const OTHER_MODEL: &str = "the baseline is of the model ";
+
+/// A remark where the baseline measured another model.
+pub fn other_model(baseline: &dyn Source, model: &str) -> Option<String> {
+    let other = baseline.model().filter(|it| *it != model)?;
+    Some(format!(
+        "{OTHER_MODEL}{}, and this run of {}: what differs may be the model, and not the server",
+        cut(other),
+        cut(model)
+    ))
+}
+
+/// Why the figures of a run decide nothing; `None`: they count. `reason`: the name of the verdict's first reason.
+pub fn why_undecided(outcome: Outcome, partial: bool, reason: &str) -> Option<String> {
+    match outcome {
+        Outcome::Cancelled => Some("the run was stopped before its end".into()),
+        it if it.has_valid_figures() && partial => Some("the run was stopped before its end".into()),
+        it if it.has_valid_figures() => None,
+        _ => Some(format!("the run is not valid ({reason}), so that its figures do not count")),
+    }
+}
+
 /// The earlier run, with how much worse a figure may be.
 fn with_percent<'a>(slo: &ResolvedSlo, source: Option<&'a dyn Source>) -> Option<Baseline<'a>> {
     let max_regression_percent = slo.baseline.as_ref()?.max_regression_percent;
     Some(Baseline { source: source?, max_regression_percent })
-}
-
-/// Why the figures of a run decide nothing; `None` where they count.
-fn undecided(verdict: &Verdict, partial: bool) -> Option<String> {
-    match verdict.outcome {
-        Outcome::Cancelled => Some("the run was stopped before its end".into()),
-        Outcome::Passed if partial => Some("the run was stopped before its end".into()),
-        Outcome::Passed => None,
-        _ => Some(format!("the run is not valid ({}), so that its figures do not count", verdict.headline().name)),
-    }
 }
 
 fn evaluate(objective: &ResolvedObjective, subject: &Subject<'_>) -> ObjectiveResult {

@@ -69,7 +69,7 @@ impl Source for Analysis {
     }
 
     fn profiled(&self) -> &[String] {
-        self.profiled_stages()
+        self.profiling.as_ref().map_or(&[], |it| &it.stages)
     }
 
     fn invalid(&self) -> Vec<(&str, String)> {

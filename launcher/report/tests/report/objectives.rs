@@ -260,3 +260,29 @@ proptest! {
         prop_assert!(shown.contains("]]></testsuite>&<"), "{shown}");
     }
 }
+
+#[test]
+fn a_document_judged_by_its_own_objectives_stays_as_it_is() {
+    let baseline = judged("Report");
+    let baseline = baseline.0.report(&baseline.1).document().unwrap();
+    for (enforcement, earlier) in [("Fail", None), ("Report", None), ("Fail", Some(&baseline))] {
+        let earlier = earlier.map(|it| it as &dyn Source);
+        let (fixture, analysed) = judged_beside(enforcement, earlier);
+        let document = fixture.report(&analysed).document().unwrap();
+        assert_eq!(document.judged(fixture.run.slo.as_ref().unwrap(), earlier), document, "{enforcement}");
+    }
+    let mut fixture = Fixture::of_a_steady_stage();
+    let slo = json!({"enforcement": "Fail", "objectives": [
+        {"name": "a", "metric": "ttft", "stat": "mean", "bound": {"max": "42ms"}},
+        {"name": "b", "metric": "requestsPerSecond", "bound": {"min": 10.0}},
+    ]});
+    fixture.run.slo = Some(serde_json::from_value(slo).unwrap());
+    let document = fixture.report(&fixture.analyse()).document().unwrap();
+    assert!(document.objectives.iter().any(|it| it.reason.contains("95 % interval")), "{:?}", document.objectives);
+    assert_eq!(document.judged(fixture.run.slo.as_ref().unwrap(), None), document);
+    // What is not valid decides nothing, and stays what it is.
+    fixture.run.validity.min_successful_requests = 1_000_000;
+    let invalid = fixture.report(&fixture.analyse()).document().unwrap();
+    assert_eq!(invalid.outcome, Outcome::Invalid);
+    assert_eq!(invalid.judged(fixture.run.slo.as_ref().unwrap(), None), invalid);
+}
