@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// What stands in place of a secret, in messages and in files.
 pub const REDACTED: &str = "<redacted>";
 
-/// A URL as it may stand in a message or a file: what is before an `@` is a name and a password.
+/// The URL for messages and files. The text before an `@`, a name and a password, is replaced.
 pub fn without_credentials(url: &str) -> Cow<'_, str> {
     match (url.find("://"), url.rfind('@')) {
         (Some(scheme), Some(at)) if at > scheme + 2 => {

@@ -5,17 +5,14 @@ use crds::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Analysis,
-    validity::{Reason, Verdict},
-};
+use crate::validity::{Reason, Verdict};
 
 /// How many missed limits a reason names.
 const MAX_NAMED: usize = 3;
 
 /// How good the answers of a run were, as `report.json` has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Accuracy {
     /// How answers were compared with what was expected: a benchmark of MLPerf such as `llama3.1-8b`, or a check such as `rouge` or `mmlu`.
     pub check: String,
@@ -49,7 +46,7 @@ pub struct Accuracy {
 
 /// A figure of the accuracy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct AccuracyFigure {
     /// As the reference names it, such as `rouge1`.
     pub name: String,
@@ -61,7 +58,7 @@ pub struct AccuracyFigure {
 
 /// A bound on a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct AccuracyLimit {
     /// The name of the figure.
     pub figure: String,
@@ -79,7 +76,7 @@ pub struct AccuracyLimit {
 
 /// A figure that was not computed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct NotComputed {
     /// The name of the figure.
     pub figure: String,
@@ -168,14 +165,16 @@ impl Accuracy {
     }
 }
 
-impl Analysis {
-    /// Takes the accuracy of the answers into account in the verdict: speed does not count where the answers are wrong, or where that is
-    /// not decided.
-    pub(crate) fn judge_accuracy(&mut self, accuracy: Accuracy) {
-        add_reason(&mut self.verdict, accuracy.reason());
-        let told = accuracy.doubts.iter().filter(|it| !accuracy.reasons.contains(it));
-        self.judgement.remarks.extend(told.map(|it| format!("the scores may not be the model's: {it}")));
-        self.accuracy = Some(accuracy);
+impl Accuracy {
+    /// Applies the accuracy to the verdict: speed does not count where the answers are wrong, or where that is not decided.
+    pub(crate) fn judge(&self, verdict: &mut Verdict) {
+        add_reason(verdict, self.reason());
+    }
+
+    /// One sentence per doubt that is no reason of the verdict.
+    pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
+        let doubts = self.doubts.iter().filter(|it| !self.reasons.contains(it));
+        doubts.map(|it| format!("the scores may not be the model's: {it}"))
     }
 }
 

@@ -191,24 +191,6 @@ impl StepTimes {
             parse: Distribution::of_times(&breakdown.parse)?,
         })
     }
-
-    /// The steps by their names, in order, each with whether it is a part of the latency.
-    pub fn named(&self) -> [(&'static str, Distribution<Duration>, bool); 7] {
-        [
-            ("queue", self.queue, true),
-            ("build", self.build, false),
-            ("send", self.send, true),
-            ("first byte", self.first_byte, true),
-            ("first token", self.first_token, true),
-            ("tokens", self.tokens, true),
-            ("parse", self.parse, false),
-        ]
-    }
-
-    /// The mean latency from scheduled, which the steps come to.
-    pub fn mean_latency(&self) -> Duration {
-        self.queue.mean + self.send.mean + self.first_byte.mean + self.first_token.mean + self.tokens.mean
-    }
 }
 
 /// Prompt tokens that the server had in its prefix cache, of requests that succeeded.

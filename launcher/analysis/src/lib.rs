@@ -143,10 +143,11 @@ pub fn analyse(evidence: &Evidence<'_>) -> Analysis {
         analysis.verdict.add_loadgen(tests.verdicts());
     }
     if let Some(accuracy) = &evidence.accuracy {
-        analysis.judge_accuracy(accuracy.clone());
+        accuracy.judge(&mut analysis.verdict);
+        analysis.judgement.remarks.extend(accuracy.remarks());
     }
     if let Some(profiling) = &evidence.profiling {
-        analysis.add_profiling(profiling.clone());
+        analysis.judgement.remarks.extend(profiling.remarks());
     }
     if let Some(scraped) = &evidence.scraped {
         let servers = ServerAnalysis::of_load(Arc::clone(scraped), &evidence.measured, workload, &analysis.stages);
@@ -229,9 +230,9 @@ fn figures(evidence: &Evidence<'_>) -> Analysis {
         judgement,
         labels,
         objectives: None,
-        accuracy: None,
+        accuracy: evidence.accuracy.clone(),
         contamination,
-        profiling: None,
+        profiling: evidence.profiling.clone(),
         servers: None,
     }
 }

@@ -3,11 +3,9 @@
 use crds::benchmark_run::ProfilerKind;
 use serde::{Deserialize, Serialize};
 
-use crate::Analysis;
-
 /// A profiler in a run, as `report.json` has it. Times are milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Profiling {
     /// The profiler.
     pub kind: ProfilerKind,
@@ -38,7 +36,7 @@ pub struct Profiling {
 
 /// When a profiler recorded, from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ProfiledWindow {
     pub from_ms: f64,
     pub to_ms: f64,
@@ -46,7 +44,7 @@ pub struct ProfiledWindow {
 
 /// A file of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct TraceFile {
     /// Its name in the results folder.
     pub name: String,
@@ -60,8 +58,17 @@ impl Profiling {
         self.stages.iter().any(|it| it == stage)
     }
 
+    /// One sentence per doubt: what the profiler touches, and why nothing was recorded.
+    pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
+        let nothing = self
+            .window
+            .is_none()
+            .then(|| format!("a profile was asked for, and nothing was recorded: {}", self.remarks.join("; ")));
+        self.touched().into_iter().chain(nothing)
+    }
+
     /// What that means for the figures; `None`: it touches none.
-    fn remark(&self) -> Option<String> {
+    fn touched(&self) -> Option<String> {
         let (stages, their) = match self.stages.as_slice() {
             [] => return None,
             [one] => (format!("stage {one}"), "its"),
@@ -71,22 +78,5 @@ impl Profiling {
             "the server was profiled in {stages}: {their} figures, and those of the run as a whole, are those of a server that a profiler \
              slows down; they decide no objective and are in no comparison"
         ))
-    }
-}
-
-impl Analysis {
-    /// Notes what a profiler recorded. It comes before objectives are judged.
-    pub(crate) fn add_profiling(&mut self, profiling: Profiling) {
-        self.judgement.remarks.extend(profiling.remark());
-        if profiling.window.is_none() {
-            let why = profiling.remarks.join("; ");
-            self.judgement.remarks.push(format!("a profile was asked for, and nothing was recorded: {why}"));
-        }
-        self.profiling = Some(profiling);
-    }
-
-    /// The stages whose figures a profiler touches.
-    pub(crate) fn profiled_stages(&self) -> &[String] {
-        self.profiling.as_ref().map_or(&[], |it| &it.stages)
     }
 }

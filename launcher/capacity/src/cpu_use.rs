@@ -1,4 +1,4 @@
-//! [I/O] What else the machine did meanwhile: figures that were taken beside other work tell of that work too.
+//! [I/O] The CPU time of other processes during a measurement, because other processes distort the figures.
 
 use std::fs;
 

@@ -26,7 +26,7 @@ impl FiguresDocument {
         }
     }
 
-    /// The value of a figure with one value; `None` for another one, and where it was not measured. The cost stands with the hardware.
+    /// The value of a figure with one value; `None`: the figure has many values, or was not measured. The cost is in `hardware`.
     pub fn number(&self, figure: Figure) -> Option<f64> {
         let (throughput, goodput) = (self.throughput.as_ref(), self.goodput.as_ref());
         match figure {

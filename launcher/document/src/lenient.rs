@@ -1,28 +1,39 @@
 //! Reads a document whose writer may know more keys than this release.
 //!
-//! The types of a document accept unknown keys, but the run and the load in it are input types, which refuse them: a misspelt key of a
-//! BenchmarkRun is an error. So a key that such a type refuses is removed, and the document is read again.
+//! Most types of a document ignore unknown keys. Some types refuse them, such as the parts of a load: a misspelt key of an input is an
+//! error. The reader removes a key that such a type refuses, and reads the document again.
 
 use crds::json::{FieldError, read as read_strictly};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Different keys that are removed before the reader gives up.
+/// The most keys that the reader removes before it gives up.
 const MOST_UNKNOWN: usize = 100;
+/// The most bytes that the reader reads again for them.
+const MOST_BYTES: usize = 64 << 20;
 
 /// Reads a document from its JSON, without the keys that its types do not know.
 ///
 /// # Errors
-/// The text is not JSON, a field is missing or has a wrong type, or more than 100 different keys are unknown.
+/// The text is not JSON, a field is missing or has a wrong type, or more keys are unknown than are removed.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, FieldError> {
     let mut error = match read_strictly(text) {
         Ok(document) => return Ok(document),
         Err(error) => error,
     };
-    let Ok(mut value) = serde_json::from_str::<Value>(text) else { return Err(error) };
-    for _ in 0..MOST_UNKNOWN {
+    let mut value = None;
+    for _ in 0..MOST_UNKNOWN.min(1 + MOST_BYTES / text.len().max(1)) {
         let Some(key) = unknown_key(&error) else { break };
-        if !remove(&mut value, &steps(&error.path), key) {
+        let value = match &mut value {
+            Some(value) => value,
+            None => match serde_json::from_str::<Value>(text) {
+                Ok(read) => value.insert(read),
+                Err(_) => break,
+            },
+        };
+        let path = steps(&error.path);
+        let leads_there = path.last() == Some(&Step::Key(key));
+        if !remove(value, &path, key, leads_there) {
             break;
         }
         error = match read_strictly(&value.to_string()) {
@@ -42,31 +53,38 @@ fn unknown_key(error: &FieldError) -> Option<&str> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step<'a> {
     Key(&'a str),
-    /// Any item of a list: what one of them has, its neighbours may have as well.
-    AnyItem,
+    Item(usize),
 }
 
 fn steps(path: &str) -> Vec<Step<'_>> {
     let keys = path.split('.').filter(|it| !it.is_empty());
     keys.flat_map(|it| {
-        let (key, items) = it.split_once('[').map_or((it, 0), |(key, rest)| (key, 1 + rest.matches('[').count()));
-        std::iter::once(Step::Key(key)).filter(|_| !key.is_empty()).chain(std::iter::repeat_n(Step::AnyItem, items))
+        let (key, items) = it.split_once('[').unwrap_or((it, ""));
+        let items = items.split('[').filter_map(|it| it.trim_end_matches(']').parse().ok()).map(Step::Item);
+        std::iter::once(Step::Key(key)).filter(|_| !key.is_empty()).chain(items).collect::<Vec<_>>()
     })
     .collect()
 }
 
-/// Removes a key where the path leads, or anywhere below the place where the path ends early, as it does within an untagged type.
-/// Returns whether anything was removed.
-fn remove(value: &mut Value, path: &[Step<'_>], key: &str) -> bool {
+/// Removes a key at the end of a path. `leads_there`: the key is the last step of the path; then its neighbours in lists lose it as
+/// well. Otherwise the path ends early, as it does within an untagged type, and the key is removed below its end. Returns whether
+/// anything was removed.
+fn remove(value: &mut Value, path: &[Step<'_>], key: &str, leads_there: bool) -> bool {
     match (path, value) {
-        ([Step::Key(name), rest @ ..], Value::Object(entries)) if *name != key && entries.contains_key(*name) => {
-            entries.get_mut(*name).is_some_and(|inner| remove(inner, rest, key))
+        ([Step::Key(_)], Value::Object(entries)) if leads_there => entries.remove(key).is_some(),
+        ([Step::Key(name), rest @ ..], Value::Object(entries)) => {
+            entries.get_mut(*name).is_some_and(|inner| remove(inner, rest, key, leads_there))
         }
-        ([Step::AnyItem, rest @ ..], Value::Array(items)) => any(items.iter_mut().map(|it| remove(it, rest, key))),
-        (_, Value::Object(entries)) => {
-            entries.remove(key).is_some() || any(entries.values_mut().map(|it| remove(it, &[], key)))
+        ([Step::Item(_), rest @ ..], Value::Array(items)) if leads_there => {
+            any(items.iter_mut().map(|it| remove(it, rest, key, leads_there)))
         }
-        (_, Value::Array(items)) => any(items.iter_mut().map(|it| remove(it, &[], key))),
+        ([Step::Item(at), rest @ ..], Value::Array(items)) => {
+            items.get_mut(*at).is_some_and(|it| remove(it, rest, key, leads_there))
+        }
+        ([], Value::Object(entries)) => {
+            entries.remove(key).is_some() || any(entries.values_mut().map(|it| remove(it, &[], key, leads_there)))
+        }
+        ([], Value::Array(items)) => any(items.iter_mut().map(|it| remove(it, &[], key, leads_there))),
         _ => false,
     }
 }
@@ -117,6 +135,14 @@ mod tests {
         });
         let expected = Outer { items: (1..=3).map(|value| Inner { value }).collect(), other: Some(Inner { value: 5 }) };
         assert_eq!(read::<Outer>(&text.to_string()).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_unknown_key_with_the_name_of_a_key_above_it_goes_alone() {
+        let text = json!({"items": [], "other": {"value": 5, "other": {"value": 6}}}).to_string();
+        assert_eq!(read::<Outer>(&text).unwrap().other, Some(Inner { value: 5 }));
+        let text = json!({"items": [{"value": 1, "items": [2]}, {"value": 3}]}).to_string();
+        assert_eq!(read::<Outer>(&text).unwrap().items, [1, 3].map(|value| Inner { value }));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What became of the LoadGen tests of a run, as `report.json` has it: `loadgen`.
+//! The results of the LoadGen tests of a run: `loadgen` of `report.json`.
 
 use std::{collections::BTreeMap, time::Duration};
 

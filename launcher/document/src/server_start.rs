@@ -26,7 +26,7 @@ pub struct ServerStart {
     pub sleep_cycles: Vec<SleepCycle>,
 }
 
-/// A sleep of a server and the wake after it, on the launcher's clock. What did not come about is absent, and the remark says why.
+/// A sleep of a server and the wake after it, on the launcher's clock. A time that was not measured is absent, and the remark gives the reason.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SleepCycle {

@@ -12,7 +12,6 @@ use sha2::{Digest as _, Sha256};
 
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct FileDigest {
     pub path: PathBuf,
     /// Length of the file; absent as `sha256` is.

@@ -1,6 +1,6 @@
-//! What requests are made of, for the engine and for those that read files for it: the [`rows`] of a data set, the prompts of a
-//! [`source`], and what belongs to a model: its tokenizer ([`tokenizer_file`]) with what stands beside it ([`model_folder`]), and the
-//! length of a text in its tokens ([`token_count`]).
+//! The contents of requests, for the engine and for the readers of its files. They are the [`rows`] of a data set or the prompts of a
+//! [`source`]. [`tokenizer_file`] reads the tokenizer of a model, and [`model_folder`] the files beside it. [`token_count`] counts the
+//! tokens of a text.
 
 pub mod model_folder;
 pub mod rows;

@@ -26,7 +26,7 @@ pub trait PromptSource: Debug + Send + Sync {
 pub struct ReadRows {
     /// The rows that are sent.
     pub rows: Rows,
-    /// The file, and that of the chat template, each with the digest of all its bytes where it has one; none: the requests have another
+    /// The file of the data set and the file of the chat template, with their digests if they have any. Empty: the requests have another
     /// source.
     pub files: Vec<FileDigest>,
     /// Why the file has no digest, which rows are left out, and how lengths were counted.

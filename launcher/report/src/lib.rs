@@ -1,4 +1,4 @@
-//! An analysis as people and programs read it: a file a format. Only [`folder`], [`index`] and the folder of [`repeats`] write
+//! The report of a run for people and programs: one file per format. Only [`folder`], [`index`] and the folder of [`repeats`] write
 //! anything, and [`report_file`] reads what they wrote.
 
 pub mod accuracy;

@@ -120,11 +120,9 @@ fn head(document: &ReportDocument, page: &mut Page) {
         ("benchwright", format!("{}, commit {}", cell(&document.tool_version), cell(&document.tool_commit))),
         ("SHA-256 of profile.yaml", cell(&document.inputs.profile_sha256)),
     ];
-    let files = document
-        .inputs
-        .files
-        .iter()
-        .map(|it| ("SHA-256 of a file", format!("{} {}", it.sha256.as_deref().unwrap_or("not known:"), path(it))));
+    let files = document.inputs.files.iter().map(|it| {
+        ("SHA-256 of a file", format!("{} {}", cell(it.sha256.as_deref().unwrap_or("not known:")), path(it)))
+    });
     rows.extend(files);
     rows.extend(provenance::server(document).map(|it| ("server, as it tells", cell(&it))));
     rows.extend(run.hardware.as_ref().map(|it| ("hardware", cell(&provenance::hardware(it)))));

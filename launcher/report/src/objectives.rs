@@ -13,7 +13,7 @@ use document::{ObjectiveDocument, ReportDocument};
 
 use crate::text::optional;
 
-/// An objective with what came of it.
+/// An objective with its result.
 pub(super) struct Row<'a> {
     pub objective: &'a ResolvedObjective,
     pub result: &'a ObjectiveDocument,
@@ -31,7 +31,7 @@ pub(super) fn rows(document: &ReportDocument) -> Vec<Row<'_>> {
     rows.collect()
 }
 
-/// How many came out in which way; `None` where a run has none.
+/// Counts the objectives by their result. `None`: the run has no objectives.
 pub(super) fn counts(document: &ReportDocument) -> Option<ObjectiveCounts> {
     let found = document.objectives.iter().map(|it| it.met);
     (!document.objectives.is_empty()).then(|| ObjectiveCounts::count(found))

@@ -1,14 +1,15 @@
-//! `stages.csv`: a row a stage, for spreadsheets. Each column has the name of its value in `report.json`, and so its unit.
+//! `stages.csv`: one row per stage, for spreadsheets. Each column has the name of its value in `report.json`, and so its unit.
 //!
 //! A cell without a value is empty. A text that a spreadsheet would take for a formula begins with an apostrophe.
 
 use std::io::{self, Write};
 
-use crds::wording::one_line;
+use crds::{benchmark_run::Stat, wording::one_line};
 use document::{
     CostDocument, EstimateDocument, FiguresDocument, HardwareDocument, ReportDocument, ServerWindowDocument,
     StageDocument, Statistics, UncertaintyDocument,
 };
+use figures::Figure;
 use serde_json::Value;
 
 /// The name of the file in a results folder.
@@ -49,22 +50,20 @@ fn cost(name: &str, read: impl Fn(CostDocument) -> Option<f64> + 'static) -> Col
     plain(name, move |row| read(row.cost?))
 }
 
-type OfFigures = fn(&FiguresDocument) -> &Option<Statistics>;
 type OfStatistics = fn(&Statistics) -> Value;
-type OfUncertainty = fn(&UncertaintyDocument) -> Option<&EstimateDocument>;
 type OfEstimate = fn(&EstimateDocument) -> Option<f64>;
 
 /// Each with [`STATISTICS`].
-const DISTRIBUTIONS: [(&str, OfFigures); 9] = [
-    ("ttftMs", |it| &it.ttft_ms),
-    ("tpotMs", |it| &it.tpot_ms),
-    ("itlMs", |it| &it.itl_ms),
-    ("ntpotMs", |it| &it.ntpot_ms),
-    ("latencyMs", |it| &it.latency_ms),
-    ("sendLagMs", |it| &it.send_lag_ms),
-    ("queueMs", |it| &it.permit_wait_ms),
-    ("islTokens", |it| &it.isl_tokens),
-    ("oslTokens", |it| &it.osl_tokens),
+const DISTRIBUTIONS: [Figure; 9] = [
+    Figure::Ttft,
+    Figure::Tpot,
+    Figure::Itl,
+    Figure::Ntpot,
+    Figure::Latency,
+    Figure::SendLag,
+    Figure::PermitWait,
+    Figure::Isl,
+    Figure::Osl,
 ];
 const STATISTICS: [(&str, OfStatistics); 8] = [
     ("count", |it| it.count.into()),
@@ -78,19 +77,18 @@ const STATISTICS: [(&str, OfStatistics); 8] = [
 ];
 
 /// Each with the bounds of its interval.
-const INTERVALS: [(&str, OfUncertainty); 10] = [
-    ("ttftMs.p50", |it| it.ttft_ms.as_ref()?.p50.as_ref()),
-    ("ttftMs.p90", |it| it.ttft_ms.as_ref()?.p90.as_ref()),
-    ("ttftMs.p99", |it| it.ttft_ms.as_ref()?.p99.as_ref()),
-    ("tpotMs.p50", |it| it.tpot_ms.as_ref()?.p50.as_ref()),
-    ("tpotMs.p90", |it| it.tpot_ms.as_ref()?.p90.as_ref()),
-    ("latencyMs.p50", |it| it.latency_ms.as_ref()?.p50.as_ref()),
-    ("latencyMs.p90", |it| it.latency_ms.as_ref()?.p90.as_ref()),
-    ("latencyMs.p99", |it| it.latency_ms.as_ref()?.p99.as_ref()),
-    ("requestsPerSecond", |it| it.requests_per_second.as_ref()),
-    ("outputTokensPerSecond", |it| it.output_tokens_per_second.as_ref()),
+const INTERVALS: [figures::Value; 10] = [
+    figures::Value::stat(Figure::Ttft, Stat::P50),
+    figures::Value::stat(Figure::Ttft, Stat::P90),
+    figures::Value::stat(Figure::Ttft, Stat::P99),
+    figures::Value::stat(Figure::Tpot, Stat::P50),
+    figures::Value::stat(Figure::Tpot, Stat::P90),
+    figures::Value::stat(Figure::Latency, Stat::P50),
+    figures::Value::stat(Figure::Latency, Stat::P90),
+    figures::Value::stat(Figure::Latency, Stat::P99),
+    figures::Value::plain(Figure::RequestsPerSecond),
+    figures::Value::plain(Figure::OutputTokensPerSecond),
 ];
-
 const BOUNDS: [(&str, OfEstimate); 2] = [("low", |it| it.low), ("high", |it| it.high)];
 
 /// All columns. Those of the run repeat in each row, so that files of several runs can be put together.
@@ -130,11 +128,15 @@ fn columns() -> Vec<Column> {
         figure("inverseOfNtpotP90", |it| it.interactivity?.inverse_of_ntpot_p90),
         figure("cachedShare", |it| it.cached_share),
     ];
-    all.extend(DISTRIBUTIONS.iter().flat_map(|(name, of)| {
-        STATISTICS.map(|(it, value)| figure(&format!("{name}.{it}"), move |row| of(row).as_ref().map(value)))
+    all.extend(DISTRIBUTIONS.iter().flat_map(|of| {
+        let of = *of;
+        STATISTICS.map(|(it, value)| figure(&format!("{}.{it}", of.key()), move |row| row.statistics(of).map(value)))
     }));
-    all.extend(INTERVALS.iter().flat_map(|(name, of)| {
-        BOUNDS.map(|(it, bound)| plain(&format!("{name}.{it}"), move |row| bound(of(&row.stage.uncertainty)?)))
+    all.extend(INTERVALS.iter().flat_map(|of| {
+        let of = *of;
+        BOUNDS.map(|(it, bound)| {
+            plain(&format!("{}.{it}", of.key()), move |row| bound(estimate(&row.stage.uncertainty, of)?))
+        })
     }));
     let steady = |row: &Row<'_>| row.stage.uncertainty.steady_state.clone();
     all.extend([
@@ -161,6 +163,14 @@ fn columns() -> Vec<Column> {
         plain("currency", |it| it.hardware?.currency.clone()),
     ]);
     all
+}
+
+/// The estimate of a value; `None` where it has no interval.
+fn estimate(of: &UncertaintyDocument, value: figures::Value) -> Option<&EstimateDocument> {
+    match value.stat {
+        Some(stat) => of.latencies(value.figure)?.get(stat),
+        None => of.estimate(value.figure),
+    }
 }
 
 /// Writes the file.

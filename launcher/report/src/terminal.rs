@@ -19,8 +19,8 @@ const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 const WIDTH: usize = 80;
 const POOLED: &str = "All stages together, pauses included. Compare stages, not these figures.";
 
-/// The figures of a run as text, with a line break at its end. Of several stages each comes first, and the run last: figures
-/// of different loads taken together are those of none.
+/// The figures of a run as text, with a line break at its end. With several stages, the table shows
+/// each stage and then the run, because pooled figures of different loads describe no load.
 pub fn table(document: &ReportDocument) -> String {
     let tests = document.loadgen.as_ref().map(loadgen_tests);
     let objectives = objectives::counts(document).map(|_| objectives(document));
@@ -55,7 +55,7 @@ fn verdict(document: &ReportDocument) -> String {
     });
     let mut lines = vec![format!("{}{partial}: {}{goals}", outcome.name(), one_line(&document.model))];
     for reason in document.reasons.iter().filter(|it| !it.message.is_empty()) {
-        lines.push(format!("{}: {}", reason.reason, one_line(&reason.message)));
+        lines.push(format!("{}: {}", one_line(&reason.reason), one_line(&reason.message)));
     }
     lines.join("\n")
 }
@@ -68,7 +68,7 @@ fn objectives(document: &ReportDocument) -> String {
     let mut table = new_table(&header);
     let rows = objectives::rows(document);
     for it in &rows {
-        let name = format!("{}: {}", it.result.name, one_line(&it.figure()));
+        let name = format!("{}: {}", it.result.name, it.figure());
         let mut cells = vec![it.observed(), it.limit()];
         cells.extend(baseline.iter().flat_map(|_| it.baseline()));
         cells.push(it.result.met.name().to_owned());
@@ -76,7 +76,8 @@ fn objectives(document: &ReportDocument) -> String {
     }
     let baseline = baseline.map(|it| format!("\nbaseline: {}", one_line(&it))).unwrap_or_default();
     let told = rows.iter().map(|it| it.result).filter(|it| !it.reason.is_empty());
-    let notes: String = told.map(|it| format!("\nnote: {}: {}", it.name, one_line(&it.reason))).collect();
+    let notes: String =
+        told.map(|it| format!("\nnote: {}", one_line(&format!("{}: {}", it.name, it.reason)))).collect();
     fitted(table) + &baseline + &notes
 }
 
@@ -88,7 +89,7 @@ fn loadgen_tests(tests: &LoadGenDocument) -> String {
     for (index, name) in loadgen::COLUMNS.iter().enumerate() {
         add_row(&mut table, (*name).into(), tested.iter().filter_map(|it| it.cells.get(index).cloned()));
     }
-    let notes = loadgen::notes(tests).into_iter().map(|it| format!("\nnote: {it}")).collect::<String>();
+    let notes = loadgen::notes(tests).iter().map(|it| format!("\nnote: {}", one_line(it))).collect::<String>();
     fitted(table) + &notes
 }
 
@@ -99,7 +100,7 @@ fn scores(found: &Accuracy) -> String {
         add_row(&mut table, name, row);
     }
     let notes: String = accuracy::notes(found).iter().map(|it| format!("\nnote: {}", one_line(it))).collect();
-    format!("{}\n\n{}{notes}", accuracy::headline(found), fitted(table))
+    format!("{}\n\n{}{notes}", one_line(&accuracy::headline(found)), fitted(table))
 }
 
 fn figures(document: &ReportDocument) -> String {
@@ -223,8 +224,10 @@ pub(super) fn fitted_beside(mut table: Table, first: u16) -> String {
     table.trim_fmt()
 }
 
+/// Each cell is one line: a report from disk may hold any text.
 pub(super) fn add_row(table: &mut Table, name: String, cells: impl IntoIterator<Item = String>) {
-    table.add_row(std::iter::once(Cell::new(name)).chain(cells.into_iter().map(|it| right(&it))));
+    let cells = cells.into_iter().map(|it| right(&one_line(&it)));
+    table.add_row(std::iter::once(Cell::new(one_line(&name))).chain(cells));
 }
 
 fn right(text: &str) -> Cell {

@@ -1,4 +1,4 @@
-//! How sure the figures are, in words: for the Markdown report and the comment.
+//! The uncertainty of the figures in words, for the Markdown report and the comment.
 
 use analysis::uncertainty::{PERCENTILES, State, Status, SteadyVerdict, enough};
 use document::{

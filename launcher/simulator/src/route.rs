@@ -26,7 +26,7 @@ pub(super) enum Route {
     CollectiveRpc(SleepMode),
 }
 
-/// Paths of questions and of control. Requests for them have no number, so that whoever asks them changes neither faults nor ids of others.
+/// Paths for status and control. Requests for them get no number, so that they change neither faults nor ids of other requests.
 pub(super) const UNCOUNTED: [&str; 8] = [
     "/metrics",
     "/version",

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 /// A start of a server, as its log tells it. What the log does not have is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Startup {
     pub outcome: Outcome,
     /// An engine with a log of its own.
@@ -84,7 +84,7 @@ impl Outcome {
 
 /// A process of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Process {
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ impl Process {
 
 /// A step of a start. Steps of different processes may be under way at the same time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Step {
     pub name: StepName,
     /// The process that took it; of several that of which it ended last. `None`: its lines name no process.
@@ -121,7 +121,7 @@ pub struct Step {
 
 /// A change of the sleep mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct SleepWake {
     pub kind: SleepWakeKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -152,7 +152,7 @@ impl SleepWakeKind {
 
 /// A GPU, as the preprocess hook of llm-d-benchmark lists it in the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Gpu {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uuid: String,
@@ -166,7 +166,7 @@ pub struct Gpu {
 
 /// Why a server was not ready. Its texts are of the log; secrets in them are blacked out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Failure {
     /// The first process that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,7 +183,7 @@ pub struct Failure {
 
 /// The log itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct LogFacts {
     /// Lines that are not empty.
     pub lines: u64,

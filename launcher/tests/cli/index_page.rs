@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     cli::{chromium::Browser, pages::screenshot},
@@ -11,28 +11,31 @@ use crate::{
 
 /// A report with what the page shows of it.
 fn report(root: &Path, folder: &str, name: &str, day: u32, ttft: f64) {
-    let figures = |ttft: f64| {
-        json!({
-            "requests": 100,
-            "succeeded": 98,
-            "durationMs": 60_000.0,
-            "throughput": {"requestsPerSecond": 1.6, "outputTokensPerSecond": 1e5 / ttft},
-            "ttftMs": {"p50": ttft, "p99": 2.0 * ttft},
-            "tpotMs": {"p50": 10.0, "p99": 20.0},
-            "latencyMs": {"p50": 900.0, "p99": 1_900.0},
-        })
+    let mut report: Value = serde_json::from_str(include_str!("../../page/fixtures/report.json")).unwrap();
+    let with = |mut figures: Value, ttft: f64| {
+        figures["ttftMs"]["p50"] = ttft.into();
+        figures["ttftMs"]["p99"] = (2.0 * ttft).into();
+        figures
     };
-    let report = json!({
-        "format": "benchwright.dev/report/v1",
-        "run": {"name": name},
-        "model": if day.is_multiple_of(2) { "org/even" } else { "org/odd" },
-        "started": format!("2026-01-{day:02}T03:04:05Z"),
-        "outcome": if day.is_multiple_of(3) { "SLOViolated" } else { "Passed" },
-        "figures": figures(ttft),
-        "stages": [{"name": "c1", "figures": figures(ttft)}, {"name": "c2", "figures": figures(2.0 * ttft)}],
-        "timeSeries": {"binMs": 500.0, "outputTokens": [0, 5, 10, 12, 9, 11, 10]},
-        "resolvedRun": {"endpoint": {"url": "http://gateway:80"}, "profileSource": "sanity_random.yaml"},
+    let stage = report["stages"][0].clone();
+    let stages = [("c1", ttft), ("c2", 2.0 * ttft)].map(|(name, ttft)| {
+        let mut stage = stage.clone();
+        stage["name"] = name.into();
+        stage["figures"] = with(stage["figures"].take(), ttft);
+        stage
     });
+    report["stages"] = json!(stages);
+    report["figures"] = with(report["figures"].take(), ttft);
+    report["run"]["name"] = name.into();
+    report["model"] = if day.is_multiple_of(2) { "org/even" } else { "org/odd" }.into();
+    report["started"] = format!("2026-01-{day:02}T03:04:05Z").into();
+    report["outcome"] = if day.is_multiple_of(3) { "SLOViolated" } else { "Passed" }.into();
+    report["timeSeries"] = json!({
+        "binMs": 500.0, "startMs": 0.0, "firstEventMs": 0.0, "lastEventMs": 3_500.0, "due": [], "sent": [], "ended": {},
+        "underWay": [], "outputTokens": [0, 5, 10, 12, 9, 11, 10],
+    });
+    report["resolvedRun"]["endpoint"] = json!({"url": "http://gateway:80"});
+    report["resolvedRun"]["profileSource"] = "sanity_random.yaml".into();
     fs::create_dir_all(root.join(folder)).unwrap();
     fs::write(root.join(folder).join("report.json"), report.to_string()).unwrap();
     fs::write(root.join(folder).join("report.md"), "# A report").unwrap();

@@ -42,7 +42,7 @@ pub(crate) fn check(slo: Option<&ResolvedSlo>, workload: &Workload, findings: &F
         }
         if metric.needs_streaming() && !workload.streaming {
             let message = format!(
-                "is {}, which is measured in streams alone, and the profile has streaming off; turn it on, or bound e2e",
+                "is {}, which is measured in streams alone, and the profile has streaming off; turn it on, or bound latency",
                 metric.name()
             );
             findings.problem(path("metric"), message);

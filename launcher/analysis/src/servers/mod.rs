@@ -1,4 +1,4 @@
-//! What the server said of itself: figures of the run and of each stage, and what does not fit together. Pure.
+//! The metrics of the servers: figures of the run and of each stage, and contradictions between them. Pure.
 
 mod client_tokens;
 mod other_requests;
@@ -33,7 +33,7 @@ pub struct ServerAnalysis {
     pub client: Option<ClientTokens>,
     /// Requests of other clients. `None`: the requests that the servers count cannot be compared with the requests of the run.
     pub others: Option<OtherRequests>,
-    /// What does not fit together, a sentence each.
+    /// Contradictions, one sentence each.
     pub remarks: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! [I/O] What is measured, a file a subject. Each group runs its loads and adds its figures with their budgets.
+//! [I/O] The groups of measurements, one file per subject. Each group runs its loads and adds its figures with their budgets.
 
 mod footprint;
 mod prompts;

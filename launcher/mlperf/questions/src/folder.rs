@@ -1,6 +1,6 @@
 //! [I/O] Finds the files of a split in a folder, in each layout in which MMLU is distributed:
 //!
-//! - Hugging Face: `all/test-00000-of-00001.parquet`, or a folder a subject, `anatomy/test-00000-of-00001.parquet`;
+//! - Hugging Face: `all/test-00000-of-00001.parquet`, or one folder per subject, `anatomy/test-00000-of-00001.parquet`;
 //! - the authors' archive: `test/anatomy_test.csv`, also in its folder `data`;
 //! - files of any format that are named as the split: `test.jsonl`.
 

@@ -76,3 +76,15 @@ fn a_hostile_name_is_one_cell_and_no_formula() {
     assert_eq!(rows.len(), 2);
     assert_eq!(rows[1][stage], "'=cmd|' /C calc'!A0\", ;x");
 }
+
+#[test]
+fn each_column_is_in_the_documentation() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let pages = ["results-folder.md", "metrics.md"].map(|it| fs::read_to_string(docs.join(it)).unwrap()).concat();
+    let fixture = Fixture::with_all_told();
+    let (rows, _) = rows(&fixture, &fixture.analyse());
+    for name in &rows[0] {
+        let base = name.split('.').next().unwrap();
+        assert!(pages.contains(&format!("`{base}`")), "{name}");
+    }
+}

@@ -118,7 +118,7 @@ impl Store {
         Store { limits, ..Store::default() }
     }
 
-    /// Adds an address and returns its index. `engine`: whose metrics it has; `None`: its first answer says it.
+    /// Adds an address and returns its index. `engine`: whose metrics it has; `None`: its first answer identifies them.
     pub fn add_address(&mut self, engine: Option<MetricsKind>) -> usize {
         self.addresses.push(Address { engine, ..Address::default() });
         self.addresses.len() - 1

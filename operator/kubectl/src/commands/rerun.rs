@@ -79,7 +79,18 @@ fn copy(earlier: &Value, name: Option<&str>) -> Value {
     if let Some(spec) = spec.as_object_mut() {
         spec.retain(|key, _| key != "cancel" && key != "suspend");
     }
+    rename_metrics(&mut spec);
     json!({"apiVersion": format!("{GROUP}/{VERSION}"), "kind": "BenchmarkRun", "metadata": metadata, "spec": spec})
+}
+
+/// Gives figures the names of this release: an API server refuses the former ones in a new run.
+fn rename_metrics(spec: &mut Value) {
+    let objectives = spec.pointer_mut("/slo/objectives").and_then(Value::as_array_mut);
+    for metric in objectives.into_iter().flatten().filter_map(|it| it.get_mut("metric")) {
+        if metric == "e2e" {
+            *metric = json!("latency");
+        }
+    }
 }
 
 /// The beginning of the name, as short as the limit on names asks for. A copy of a copy does not become longer.
@@ -94,6 +105,13 @@ fn generate_name(earlier: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_of_an_older_run_has_the_names_of_this_release() {
+        let earlier = json!({"metadata": {"name": "a"}, "spec": {"slo": {"objectives": [{"metric": "e2e"}, {"metric": "ttft"}]}}});
+        let copied = copy(&earlier, None);
+        assert_eq!(copied["spec"]["slo"]["objectives"], json!([{"metric": "latency"}, {"metric": "ttft"}]));
+    }
 
     #[test]
     fn a_copy_has_what_the_user_wrote_and_nothing_of_the_server_or_of_a_manager() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::line::Busy;
 
-/// What a run that may not begin is told.
+/// The reason and the times of a run that may not begin yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// Who is in front of it.
