@@ -31,8 +31,11 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, FieldError> {
                 Err(_) => break,
             },
         };
-        let path = steps(&error.path);
-        let leads_there = path.last() == Some(&Step::Key(key));
+        // A key may hold what separates the steps of a path.
+        let parent = error.path.strip_suffix(key).filter(|it| it.is_empty() || it.ends_with('.'));
+        let leads_there = parent.is_some();
+        let mut path = steps(parent.unwrap_or(&error.path));
+        path.extend(parent.map(|_| Step::Key(key)));
         if !remove(value, &path, key, leads_there) {
             break;
         }

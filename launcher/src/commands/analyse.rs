@@ -36,7 +36,8 @@ pub(crate) fn run(args: &AnalyseArgs) -> anyhow::Result<u8> {
     };
     let judged = document.judged(slo, baseline.as_ref().map(|it| it as &dyn Source));
     let output = args.output.clone().unwrap_or_else(|| beside(&path));
-    let (root, name) = (output.parent().unwrap_or(Path::new(".")), output.file_name().and_then(|it| it.to_str()));
+    let root = output.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = output.file_name().and_then(|it| it.to_str());
     let name =
         name.with_context(|| format!("--output {} has no name of a folder; name a new folder", output.display()))?;
     let page_of = |it: &document::ReportDocument| page::run::render(it).map_err(std::io::Error::other);

@@ -139,7 +139,9 @@ fn metrics(spec: &Section, streaming: bool) -> Goodput {
     if let Some(slo) = section.section("slo") {
         needs_streaming(&slo, streaming, &["ttft_ms", "tpot_ms"]);
         let most = MAX_PAUSE_SECONDS as f64 * 1_000.0;
-        let bound = |key| slo.positive_number(key, most).and_then(|it| super::values::span(it / 1_000.0));
+        // A thousandth of the smallest number is 0, which is no goal.
+        let seconds = |millis: f64| (millis / 1_000.0).max(f64::MIN_POSITIVE);
+        let bound = |key| slo.positive_number(key, most).and_then(|it| super::values::span(seconds(it)));
         let (ttft, tpot, latency): (Option<Span>, _, _) = (bound("ttft_ms"), bound("tpot_ms"), bound("e2el_ms"));
         goodput = Goodput { ttft, tpot, latency, ..Goodput::default() };
         slo.finish();
