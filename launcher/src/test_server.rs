@@ -12,12 +12,12 @@ pub(crate) fn serve(
     address: impl ToSocketAddrs,
     answer: impl Fn(&str) -> String + Send + Sync + 'static,
 ) -> SocketAddr {
-    let listener = TcpListener::bind(address).unwrap();
-    let address = listener.local_addr().unwrap();
+    let listener = TcpListener::bind(address).expect("loopback has a free port");
+    let address = listener.local_addr().expect("a listener has an address");
     let answer = Arc::new(answer);
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let (mut stream, answer) = (stream.unwrap(), Arc::clone(&answer));
+            let (mut stream, answer) = (stream.expect("the client is on this machine"), Arc::clone(&answer));
             thread::spawn(move || {
                 let lines = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|it| !it.is_empty());
                 let head = lines.collect::<Vec<_>>().join("\n");

@@ -50,7 +50,7 @@ pub(in crate::formats) fn check(harness: Harness, text: &str) {
 
 /// A workload as a report writes it is a profile of the same workload.
 pub(in crate::formats) fn check_round_trip(workload: &Workload) {
-    let text = yaml::write(&serde_json::to_value(workload).unwrap());
+    let text = yaml::write(&serde_json::to_value(workload).expect("a workload can be written as JSON"));
     let read = parse_text(Harness::Benchwright, Target::default(), &text);
     assert_eq!(read.map(|it| it.0).as_ref(), Ok(workload), "{text}");
 }
