@@ -106,6 +106,13 @@ impl Span {
     pub fn as_millis_f64(self) -> f64 {
         self.0.as_secs_f64() * 1_000.0
     }
+
+    /// The length of so many milliseconds, to the nanosecond. `None`: the number is below zero, is no number, or has more nanoseconds than
+    /// a `u64`.
+    pub fn from_millis_f64(millis: f64) -> Option<Span> {
+        let nanos = (millis * 1e6).round();
+        (0.0..=u64::MAX as f64).contains(&nanos).then(|| Span(Duration::from_nanos(nanos as u64)))
+    }
 }
 
 impl From<Duration> for Span {
@@ -220,6 +227,15 @@ mod tests {
         assert_eq!(Span(Duration::from_nanos(3_104_999_999)).rounded().to_string(), "3.105s");
         assert_eq!(Span(Duration::from_nanos(812)).rounded().to_string(), "812ns");
         assert_eq!(Span(Duration::ZERO).rounded().to_string(), "0s");
+    }
+
+    #[test]
+    fn milliseconds_are_read_to_the_nanosecond() {
+        assert_eq!(Span::from_millis_f64(402.123456), Some(Span(Duration::from_nanos(402_123_456))));
+        assert_eq!(Span::from_millis_f64(0.0), Some(Span::default()));
+        for millis in [-1.0, 1e300, f64::NAN, f64::INFINITY] {
+            assert_eq!(Span::from_millis_f64(millis), None, "{millis}");
+        }
     }
 
     #[test]

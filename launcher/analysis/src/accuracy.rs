@@ -163,9 +163,7 @@ impl Accuracy {
             }
         }
     }
-}
 
-impl Accuracy {
     /// Applies the accuracy to the verdict: speed does not count where the answers are wrong, or where that is not decided.
     pub(crate) fn judge(&self, verdict: &mut Verdict) {
         add_reason(verdict, self.reason());

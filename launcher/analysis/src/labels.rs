@@ -100,28 +100,6 @@ impl Labels {
             failures: "excluded",
         }
     }
-
-    /// `name=value`, one by one.
-    pub fn pairs(&self) -> Vec<String> {
-        [
-            ("arrivals", self.arrivals.as_str()),
-            ("clock", &self.clock),
-            ("tokens", &self.tokens),
-            ("itl", self.itl),
-            ("events", self.events),
-            ("tpot", self.tpot),
-            ("ntpot", self.ntpot),
-            ("percentiles", self.percentiles),
-            ("window", &self.window),
-            ("prompts", self.prompts),
-            ("cache", self.cache),
-            ("failures", self.failures),
-        ]
-        .into_iter()
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect()
-    }
 }
 
 /// Which prompts of a workload are the same: none (`fresh`), those of a group and of each stage (`shared`), those of all

@@ -9,13 +9,14 @@ use super::{
 use analysis::{Evidence, Measured};
 use capacity::nanos;
 use launcher::input::{self, LocalOptions};
+use document::Parts;
 use measurement::{
     inter_token_times::InterTokenTimes,
     record::{RequestOutcome, RequestRecord},
     recorder::{Keep, Recorder, WireTally},
     vitals::Vitals,
 };
-use report::{Folder, Inputs, Report};
+use report::{Attachments, Folder, Inputs};
 
 /// Tokens of each answer.
 const TOKENS: u32 = 16;
@@ -57,7 +58,7 @@ pub(super) fn run(spec: &ReportSpec) -> Result<ReportResult, BenchError> {
         measures_rates: false,
     };
     report::write_inputs(&mut folder, &inputs)?;
-    let report = Report {
+    let parts = Parts {
         commit: "unknown",
         analysis: &analysis,
         server: None,
@@ -67,15 +68,12 @@ pub(super) fn run(spec: &ReportSpec) -> Result<ReportResult, BenchError> {
         files: &[],
         notices: &input.notices,
         loadgen: None,
-        accuracy_files: &[],
         startups: &[],
         managed_server: None,
         server_replicas: None,
-        server_logs: &[],
-        records: recorder.records.as_ref(),
     };
-    let document = report.document()?;
-    report::write_report(&mut folder, &report, &document, None)?;
+    let attachments = Attachments { records: recorder.records.as_ref(), ..Attachments::default() };
+    report::write_report(&mut folder, &parts, &parts.document()?, &attachments, None)?;
     folder.finish()?;
     let wall = clock::monotonic().saturating_sub(begun);
     Ok(ReportResult { wall_ns: nanos(wall) })

@@ -1,7 +1,7 @@
 //! The figures that are compared.
 
 use crds::benchmark_run::Stat;
-use figures::{Basis, Figure, Value};
+use figures::{Figure, Value};
 
 /// The times, each of which has [`STATS`].
 const TIMES: [Figure; 5] = [Figure::Ttft, Figure::Tpot, Figure::Itl, Figure::Ntpot, Figure::Latency];
@@ -35,11 +35,5 @@ pub(crate) fn source(figure: Figure) -> Figure {
 pub(crate) fn depends_on(figure: Figure, label: &str) -> bool {
     // A goal on TTFT counts by the clock as well.
     let is_goodput = figure == Figure::GoodputRequestsPerSecond && label == "clock";
-    let basis = match figure.row().basis {
-        Basis::None => "",
-        Basis::Clock => "clock",
-        Basis::Itl => "itl",
-        Basis::Tokens => "tokens",
-    };
-    is_goodput || basis == label
+    is_goodput || figure.row().basis.choose("clock", "itl", "tokens") == label
 }

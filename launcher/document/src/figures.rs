@@ -168,9 +168,7 @@ impl FiguresDocument {
             late_reads: figures.late_reads,
         }
     }
-}
 
-impl FiguresDocument {
     /// Requests that succeeded or failed.
     pub fn decided(&self) -> u64 {
         self.succeeded.saturating_add(self.failed)
@@ -210,9 +208,7 @@ impl StepsDocument {
             parse_ms: of(steps.parse)?,
         })
     }
-}
 
-impl StepsDocument {
     /// The steps by their names, in order, each with whether it is a part of the latency.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &Statistics, bool)> {
         [

@@ -34,9 +34,10 @@ mod values;
 use std::io::{self, Write};
 
 use analysis::{Analysis, TargetIdentity, loadgen::judged::LoadGenTests};
-use crds::resolve::ResolvedRun;
+use crds::{hex, resolve::ResolvedRun};
 use files::file_digest::FileDigest;
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 use workload_profiles::{Notice, Workload};
 
 pub use contamination::{ContaminationDocument, WarmUpDocument};
@@ -83,8 +84,8 @@ pub struct Parts<'a> {
     pub run: &'a ResolvedRun,
     /// The load, as issued.
     pub workload: &'a Workload,
-    /// SHA-256 of `profile.yaml` in the results folder, in hex.
-    pub profile_sha256: &'a str,
+    /// The profile, as rendered.
+    pub profile_text: &'a str,
     /// The files that the workload reads.
     pub files: &'a [FileDigest],
     /// Keys of the profile that were ignored or changed.
@@ -97,6 +98,13 @@ pub struct Parts<'a> {
     pub managed_server: Option<&'a ManagedServerDocument>,
     /// How requests were spread over the replicas that the operator started; `None`: there are none.
     pub server_replicas: Option<&'a ServerReplicasDocument>,
+}
+
+impl Parts<'_> {
+    /// SHA-256 of `profile.yaml` in the results folder, in hex.
+    pub fn profile_sha256(&self) -> String {
+        hex(&Sha256::digest(redact::profile(self.profile_text).as_bytes()))
+    }
 }
 
 impl ReportDocument {

@@ -101,13 +101,13 @@ pub struct ReportDocument {
     pub workload: Value,
 }
 
-impl ReportDocument {
-    /// What a report is written as.
+impl Parts<'_> {
+    /// `report.json`.
     ///
     /// # Errors
     /// The workload cannot be written as JSON.
-    pub fn new(report: &Parts<'_>) -> io::Result<ReportDocument> {
-        let analysis = report.analysis;
+    pub fn document(&self) -> io::Result<ReportDocument> {
+        let (report, analysis) = (self, self.analysis);
         let mut workload = serde_json::to_value(report.workload)?;
         // A header of the workload may be a credential.
         redact(&mut workload);
@@ -147,7 +147,7 @@ impl ReportDocument {
             labels: LabelsDocument::new(&analysis.labels),
             notices: report.notices.to_vec(),
             seeds: SeedsDocument { run: report.run.seed, prompt_salt: report.run.prompt_salt.clone() },
-            inputs: InputsDocument { profile_sha256: report.profile_sha256.to_owned(), files: report.files.to_vec() },
+            inputs: InputsDocument { profile_sha256: report.profile_sha256(), files: report.files.to_vec() },
             resolved_run: report.run.clone(),
             workload,
         })
@@ -339,7 +339,8 @@ impl LabelsDocument {
         .collect()
     }
 
-    fn new(labels: &Labels) -> LabelsDocument {
+    /// The labels of a run or a stage.
+    pub fn new(labels: &Labels) -> LabelsDocument {
         LabelsDocument {
             arrivals: labels.arrivals.clone(),
             clock: labels.clock.clone(),

@@ -1,7 +1,5 @@
 //! Lets an objective read its figures from a document: the report of an earlier run, or of a run that another attempt measured.
 
-use std::time::Duration;
-
 use ::figures::Figure;
 use analysis::{
     objectives::{Certainty, Drift, Reading, Source, basis},
@@ -101,9 +99,7 @@ fn reading(figures: &FiguresDocument, labels: &LabelsDocument, metric: Metric, s
 
 /// A time in milliseconds; `None` for a time that no clock has.
 fn time(millis: f64) -> Option<FigureValue> {
-    let nanos = (millis * 1e6).round();
-    let in_range = (0.0..=u64::MAX as f64).contains(&nanos);
-    in_range.then(|| FigureValue::Time(Span(Duration::from_nanos(nanos as u64))))
+    Span::from_millis_f64(millis).map(FigureValue::Time)
 }
 
 #[cfg(test)]

@@ -101,6 +101,18 @@ pub enum Basis {
     Tokens,
 }
 
+impl Basis {
+    /// What belongs to this label: one of the three, or nothing.
+    pub fn choose<'a>(self, clock: &'a str, itl: &'a str, tokens: &'a str) -> &'a str {
+        match self {
+            Basis::None => "",
+            Basis::Clock => clock,
+            Basis::Itl => itl,
+            Basis::Tokens => tokens,
+        }
+    }
+}
+
 /// The row of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
@@ -237,12 +249,7 @@ pub fn markdown() -> String {
             Way::Up => "up",
             Way::Down => "down",
         };
-        let basis = match basis {
-            Basis::None => "",
-            Basis::Clock => "`clock`",
-            Basis::Itl => "`itl`",
-            Basis::Tokens => "`tokens`",
-        };
+        let basis = basis.choose("`clock`", "`itl`", "`tokens`");
         text += &format!("| {names} | {title} | {unit} | {better} | {basis} | {meaning} |\n");
     }
     text

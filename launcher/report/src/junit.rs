@@ -1,10 +1,8 @@
 //! `junit.xml`: the validity of a measurement and its objectives as test cases, for the pages of a pipeline.
 
-use std::{
-    io::{self, Write},
-    time::Duration,
-};
+use std::io::{self, Write};
 
+use crds::units::Span;
 use document::ReportDocument;
 use junit::{Case, Suite};
 
@@ -31,7 +29,7 @@ pub fn suite(document: &ReportDocument) -> Suite {
     Suite {
         name: document.run.title(),
         started: document.started.to_string(),
-        duration: Duration::try_from_secs_f64(document.figures.duration_ms / 1e3).unwrap_or_default(),
+        duration: Span::from_millis_f64(document.figures.duration_ms).unwrap_or_default().0,
         cases: std::iter::once(validity).chain(objectives).collect(),
         notes: document.self_judgement.remarks.clone(),
     }

@@ -32,16 +32,15 @@ pub mod terminal;
 mod text;
 mod uncertainty;
 
-use std::{fs, io, path::PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use benchmark_report::Revision;
-use crds::{hex, resolve::ResolvedRun};
-use document::{
-    ManagedServerDocument, Parts, ReportDocument, ServerReplicasDocument, ServerStart, TOOL_VERSION, redact,
-};
-use sha2::{Digest as _, Sha256};
+use document::{Parts, ReportDocument, TOOL_VERSION, redact};
+use files::user_file;
 use tracing::warn;
-use workload_profiles::{Notice, Workload};
 
 pub use accuracy::AccuracyFile;
 pub use benchmark_run::Inputs;
@@ -50,74 +49,26 @@ pub use loadgen::{LoadGenConfig, LoadGenSummary};
 pub use policy::policy;
 pub use text::profile;
 
-use analysis::{Analysis, TargetIdentity, loadgen::judged::LoadGenTests};
-use files::file_digest::FileDigest;
 use measurement::recorder::Records;
 
+/// The run as it was resolved, in a results folder.
+const RUN: &str = "run.yaml";
+/// The profile as it was rendered, in a results folder.
+const PROFILE: &str = "profile.yaml";
+/// The most bytes of such a file: more than the largest profile has.
+const MAX_INPUT_BYTES: u64 = 64 << 20;
 /// The name of this tool in formats of others.
 pub const TOOL: &str = "benchwright";
 
-/// All that a report holds.
-#[derive(Clone, Copy, Debug)]
-pub struct Report<'a> {
-    /// The commit that the binary was built from.
-    pub commit: &'a str,
-    /// The figures and the verdict.
-    pub analysis: &'a Analysis,
-    /// What the server reported about itself; `None` where it was not asked.
-    pub server: Option<&'a TargetIdentity>,
-    /// What was asked.
-    pub run: &'a ResolvedRun,
-    /// The load, as parsed.
-    pub workload: &'a Workload,
-    /// The profile, as rendered.
-    pub profile_text: &'a str,
-    /// The files that the workload reads.
-    pub files: &'a [FileDigest],
-    /// Keys of the profile that were ignored or changed.
-    pub notices: &'a [Notice],
-    /// The LoadGen tests of the run; `None`: it has another load.
-    pub loadgen: Option<&'a LoadGenTests>,
+/// What a results folder has beside the files that are made of [`Parts`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Attachments<'a> {
     /// The files of the scored answers; empty where they were not scored.
     pub accuracy_files: &'a [AccuracyFile],
-    /// How the servers started that the run itself started; empty: it started none.
-    pub startups: &'a [ServerStart],
-    /// The server that was started for the run; `None`: it has another target.
-    pub managed_server: Option<&'a ManagedServerDocument>,
-    /// How requests were spread over the replicas that the operator started; `None`: there are none.
-    pub server_replicas: Option<&'a ServerReplicasDocument>,
-    /// The logs of its replicas, in their order.
+    /// The logs of the replicas of a managed server, in their order.
     pub server_logs: &'a [PathBuf],
     /// Each request; `None` where the run does not ask for them.
     pub records: Option<&'a Records>,
-}
-
-impl Report<'_> {
-    /// `report.json`.
-    ///
-    /// # Errors
-    /// The workload cannot be written as JSON.
-    pub fn document(&self) -> io::Result<ReportDocument> {
-        ReportDocument::new(&Parts {
-            commit: self.commit,
-            analysis: self.analysis,
-            server: self.server,
-            run: self.run,
-            workload: self.workload,
-            profile_sha256: &self.profile_sha256(),
-            files: self.files,
-            notices: self.notices,
-            loadgen: self.loadgen,
-            startups: self.startups,
-            managed_server: self.managed_server,
-            server_replicas: self.server_replicas,
-        })
-    }
-
-    /// SHA-256 of `profile.yaml` in the results folder, in hex.
-    pub fn profile_sha256(&self) -> String {
-        hex(&Sha256::digest(redact::profile(self.profile_text).as_bytes()))
-    }
 }
 
 /// Writes `run.yaml`, `profile.yaml` and `benchmarkrun.yaml`: before the load, so that what a killed launcher leaves tells what
@@ -126,12 +77,28 @@ impl Report<'_> {
 /// # Errors
 /// The folder cannot be written.
 pub fn write_inputs(folder: &mut Folder, inputs: &Inputs<'_>) -> Result<(), StorageError> {
-    folder.write("run.yaml", |file| {
+    folder.write(RUN, |file| {
         let text = serde_saphyr::to_string(inputs.run).map_err(io::Error::other)?;
         file.write_all(text.as_bytes())
     })?;
-    folder.write("profile.yaml", |file| file.write_all(redact::profile(inputs.profile_text).as_bytes()))?;
+    folder.write(PROFILE, |file| file.write_all(redact::profile(inputs.profile_text).as_bytes()))?;
     folder.write(benchmark_run::FILE_NAME, |file| file.write_all(benchmark_run::render(inputs).as_bytes()))
+}
+
+/// Copies the files of [`write_inputs`] from the results folder of an earlier run, where it has them.
+///
+/// # Errors
+/// A file cannot be read, or the folder cannot be written.
+pub fn copy_inputs(folder: &mut Folder, from: &Path) -> Result<(), StorageError> {
+    for name in [RUN, PROFILE, benchmark_run::FILE_NAME] {
+        let path = from.join(name);
+        match user_file::read_regular(&path, MAX_INPUT_BYTES) {
+            Ok(content) => folder.write(name, |file| file.write_all(&content))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(StorageError::new(&path, error)),
+        }
+    }
+    Ok(())
 }
 
 /// The log of a replica of a managed server, in a results folder.
@@ -147,15 +114,16 @@ pub const REPORT_FILE_NAME: &str = "report.json";
 /// The name of that page in a results folder.
 pub const PAGE_FILE_NAME: &str = "report.html";
 
-/// Writes every format: the machine's own first, the largest last. `document`: what [`Report::document`] made of the report. A page that
+/// Writes every format: the machine's own first, the largest last. `document`: what [`Parts::document`] made of the report. A page that
 /// cannot be made is a warning: the figures count all the same.
 ///
 /// # Errors
 /// The folder cannot be written; the files before it are whole.
 pub fn write_report(
     folder: &mut Folder,
-    report: &Report<'_>,
+    report: &Parts<'_>,
     document: &ReportDocument,
+    attachments: &Attachments<'_>,
     page: Option<PageOf<'_>>,
 ) -> Result<(), StorageError> {
     write_document(folder, document, page)?;
@@ -165,10 +133,10 @@ pub fn write_report(
     }
     // A status lists the first files alone, and there may be many stages.
     loadgen::write(folder, report)?;
-    for it in report.accuracy_files {
+    for it in attachments.accuracy_files {
         folder.write(&it.name, |file| file.write_all(&it.content))?;
     }
-    for (replica, log) in report.server_logs.iter().enumerate() {
+    for (replica, log) in attachments.server_logs.iter().enumerate() {
         let copied = folder.write(&server_log(replica), |file| io::copy(&mut fs::File::open(log)?, file).map(drop));
         if let Err(error) = copied {
             warn!(%error, log = %log.display(), "a log of the server is not in the results folder; it stays where it is");
@@ -184,7 +152,7 @@ pub fn write_report(
     if let Some(server) = &report.analysis.servers {
         folder.write("server_metrics.parquet", |file| server::parquet::write(report, server, file))?;
     }
-    if let Some(records) = report.records {
+    if let Some(records) = attachments.records {
         folder.write("requests.parquet", |file| requests_parquet::write(report, records, file))?;
     }
     Ok(())

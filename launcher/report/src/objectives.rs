@@ -1,7 +1,5 @@
 //! The objectives of a run in words, for every table that shows them.
 
-use std::time::Duration;
-
 use analysis::objectives::stricter;
 use crds::{
     FigureValue, ObjectiveCounts,
@@ -83,12 +81,7 @@ impl Row<'_> {
 /// A number of the document in the type of the metric. Times are milliseconds.
 fn value(metric: Metric, number: f64) -> Option<FigureValue> {
     match metric.unit() {
-        MetricUnit::Time => {
-            let nanos = (number * 1e6).round();
-            (0.0..=u64::MAX as f64)
-                .contains(&nanos)
-                .then(|| FigureValue::Time(Span(Duration::from_nanos(nanos as u64))))
-        }
+        MetricUnit::Time => Span::from_millis_f64(number).map(FigureValue::Time),
         MetricUnit::PerSecond | MetricUnit::Share => Some(FigureValue::Number(number)),
     }
 }

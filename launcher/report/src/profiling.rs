@@ -1,11 +1,9 @@
 //! What a profiler recorded, in words and cells: for `report.md`, the page and the table of a terminal.
 
-use std::time::Duration;
-
 use analysis::Profiling;
 use document::StageDocument;
 
-use crate::text::time;
+use crate::text::millis;
 
 /// The name of a stage, with a mark if a profiler touches its figures, or if they do not count.
 pub fn stage_name(stage: &StageDocument) -> String {
@@ -62,11 +60,6 @@ pub fn notes(it: &Profiling) -> Vec<String> {
         )),
     };
     touched.into_iter().chain(it.remarks.iter().cloned()).collect()
-}
-
-fn millis(millis: f64) -> String {
-    // A time that no clock has is shown as none.
-    Duration::try_from_secs_f64(millis / 1e3).map_or_else(|_| "-".to_owned(), time)
 }
 
 /// Bytes in the largest unit of which there is one at least.

@@ -21,7 +21,8 @@ use parquet::{
     schema::types::{Type, TypePtr},
 };
 
-use super::{Report, TOOL_VERSION};
+use super::TOOL_VERSION;
+use document::Parts;
 use measurement::{record::RequestRecord, recorder::Records};
 
 /// A reader holds one group in memory at a time, and so does the writer: about 15 MB.
@@ -78,7 +79,7 @@ const COLUMNS: [(&str, Column); 20] = [
 ];
 
 /// The columns of a report.
-fn columns(report: &Report<'_>) -> impl Iterator<Item = &'static (&'static str, Column)> {
+fn columns(report: &Parts<'_>) -> impl Iterator<Item = &'static (&'static str, Column)> {
     let several = report.managed_server.is_some_and(|it| it.replicas.len() > 1);
     COLUMNS.iter().filter(move |(name, _)| several || *name != REPLICA)
 }
@@ -87,7 +88,7 @@ fn columns(report: &Report<'_>) -> impl Iterator<Item = &'static (&'static str, 
 ///
 /// # Errors
 /// The writer's.
-pub fn write(report: &Report<'_>, records: &Records, to: &mut (dyn Write + Send)) -> io::Result<()> {
+pub fn write(report: &Parts<'_>, records: &Records, to: &mut (dyn Write + Send)) -> io::Result<()> {
     let names = Names {
         stages: report.workload.stages.iter().map(|it| it.name.clone()).collect(),
         classes: report.workload.classes.classes.iter().map(|it| it.name.clone()).collect(),
@@ -98,7 +99,7 @@ pub fn write(report: &Report<'_>, records: &Records, to: &mut (dyn Write + Send)
 }
 
 fn write_groups(
-    report: &Report<'_>,
+    report: &Parts<'_>,
     left_out: u64,
     names: &Names,
     records: &[&RequestRecord],
@@ -120,7 +121,7 @@ fn write_groups(
     writer.close().map(drop)
 }
 
-fn metadata(report: &Report<'_>, left_out: u64) -> Vec<KeyValue> {
+fn metadata(report: &Parts<'_>, left_out: u64) -> Vec<KeyValue> {
     let run = &report.run.run;
     [
         ("benchwright.started", report.analysis.started.to_string()),
@@ -135,7 +136,7 @@ fn metadata(report: &Report<'_>, left_out: u64) -> Vec<KeyValue> {
     .collect()
 }
 
-fn schema(report: &Report<'_>) -> Result<TypePtr, ParquetError> {
+fn schema(report: &Parts<'_>) -> Result<TypePtr, ParquetError> {
     let fields = columns(report).map(|(name, column)| {
         let (physical, repetition, logical) = match column {
             Column::Text(_) => (PhysicalType::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String)),

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use crds::{benchmark_run::Stat, wording::one_line};
 use document::{
     CostDocument, EstimateDocument, FiguresDocument, HardwareDocument, ReportDocument, ServerWindowDocument,
-    StageDocument, Statistics, UncertaintyDocument,
+    StageDocument, Statistics, SteadyStateDocument, UncertaintyDocument,
 };
 use figures::Figure;
 use serde_json::Value;
@@ -38,6 +38,11 @@ fn plain<T: Into<Value>>(name: &str, read: impl Fn(&Row<'_>) -> Option<T> + 'sta
 /// A column of the figures of the stage.
 fn figure<T: Into<Value>>(name: &str, read: impl Fn(&FiguresDocument) -> Option<T> + 'static) -> Column {
     plain(name, move |row| read(&row.stage.figures))
+}
+
+/// The column of a figure with one value.
+fn number(of: Figure) -> Column {
+    figure(of.row().name, move |it| it.number(of))
 }
 
 /// A column of what the servers reported.
@@ -113,20 +118,20 @@ fn columns() -> Vec<Column> {
         figure("abandoned", |it| Some(it.abandoned)),
         figure("incomplete", |it| Some(it.incomplete)),
         figure("retried", |it| Some(it.retried)),
-        figure("requestsPerSecond", |it| Some(it.throughput.as_ref()?.requests_per_second)),
-        figure("inputTokensPerSecond", |it| it.throughput.as_ref()?.input_tokens_per_second),
-        figure("outputTokensPerSecond", |it| Some(it.throughput.as_ref()?.output_tokens_per_second)),
-        figure("totalTokensPerSecond", |it| it.throughput.as_ref()?.total_tokens_per_second),
+        number(Figure::RequestsPerSecond),
+        number(Figure::InputTokensPerSecond),
+        number(Figure::OutputTokensPerSecond),
+        number(Figure::TotalTokensPerSecond),
         figure("rateFromMs", |it| Some(it.rate_window?.from_ms)),
         figure("rateToMs", |it| Some(it.rate_window?.to_ms)),
         figure("wholeRequestsPerSecond", |it| Some(it.whole_throughput.as_ref()?.requests_per_second)),
         figure("wholeOutputTokensPerSecond", |it| Some(it.whole_throughput.as_ref()?.output_tokens_per_second)),
-        figure("goodputRequestsPerSecond", |it| it.goodput.as_ref()?.goodput_requests_per_second),
-        figure("goodputShare", |it| it.goodput.as_ref()?.goodput_share),
+        number(Figure::GoodputRequestsPerSecond),
+        number(Figure::GoodputShare),
         figure("inverseOfTpotP90", |it| it.interactivity?.inverse_of_tpot_p90),
         figure("medianOfInverseTpot", |it| it.interactivity?.median_of_inverse_tpot),
         figure("inverseOfNtpotP90", |it| it.interactivity?.inverse_of_ntpot_p90),
-        figure("cachedShare", |it| it.cached_share),
+        number(Figure::CachedShare),
     ];
     all.extend(DISTRIBUTIONS.iter().flat_map(|of| {
         let of = *of;
@@ -138,12 +143,11 @@ fn columns() -> Vec<Column> {
             plain(&format!("{}.{it}", of.key()), move |row| bound(estimate(&row.stage.uncertainty, of)?))
         })
     }));
-    let steady = |row: &Row<'_>| row.stage.uncertainty.steady_state.clone();
     all.extend([
-        plain("steadyState.status", move |it| Some(steady(it)?.status)),
-        plain("steadyState.verdict", move |it| Some(steady(it)?.verdict)),
-        plain("steadyState.window.fromMs", move |it| Some(steady(it)?.window?.from_ms)),
-        plain("steadyState.window.toMs", move |it| Some(steady(it)?.window?.to_ms)),
+        plain("steadyState.status", |it| Some(steady(it)?.status.clone())),
+        plain("steadyState.verdict", |it| Some(steady(it)?.verdict.clone())),
+        plain("steadyState.window.fromMs", |it| Some(steady(it)?.window.as_ref()?.from_ms)),
+        plain("steadyState.window.toMs", |it| Some(steady(it)?.window.as_ref()?.to_ms)),
         server("runningRequests.mean", |it| Some(it.running_requests.as_ref()?.mean)),
         server("runningRequests.max", |it| Some(it.running_requests.as_ref()?.max)),
         server("waitingRequests.mean", |it| Some(it.waiting_requests.as_ref()?.mean)),
@@ -163,6 +167,11 @@ fn columns() -> Vec<Column> {
         plain("currency", |it| it.hardware?.currency.clone()),
     ]);
     all
+}
+
+/// The steady state of the stage; `None` where it was not judged.
+fn steady<'a>(row: &Row<'a>) -> Option<&'a SteadyStateDocument> {
+    row.stage.uncertainty.steady_state.as_ref()
 }
 
 /// The estimate of a value; `None` where it has no interval.

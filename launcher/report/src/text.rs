@@ -29,9 +29,8 @@ pub(super) fn time(time: Duration) -> String {
 
 /// A time in milliseconds to four digits, such as `81.23ms`. A time below zero, such as the lower end of an interval, is shown as 0.
 pub(super) fn millis(millis: f64) -> String {
-    // A document has nanoseconds as a fraction of milliseconds, which this rounds back to the very number.
-    let nanos = (millis * 1e6).round();
-    if nanos.is_finite() { time(Duration::from_nanos(nanos.max(0.0) as u64)) } else { NOTHING.to_owned() }
+    let not_negative = if millis < 0.0 { 0.0 } else { millis };
+    optional(Span::from_millis_f64(not_negative), |it| time(it.0))
 }
 
 /// A count or rate to four digits.
@@ -145,7 +144,7 @@ pub(super) fn excluded(document: &ReportDocument) -> Vec<(&'static str, u64)> {
             WindowPart::CoolDown => "in the cool-down or after the window, in no figure",
             WindowPart::Late => "ended after the window, in no figure",
         };
-        Some((name, outcomes.values().sum()))
+        Some((name, outcomes.values().fold(0, |sum: u64, it| sum.saturating_add(*it))))
     });
     named.collect()
 }
@@ -169,7 +168,7 @@ pub(super) fn rates(document: &ReportDocument) -> Vec<(&'static str, String)> {
     rows.extend(all.cached_share.map(|it| ("prompt tokens from the prefix cache", percent(it))));
     if let Some(goodput) = &all.goodput {
         rows.extend(goodput.goodput_requests_per_second.map(|it| ("goodput, requests/s", number(it))));
-        let all_ended = all.abandoned + all.incomplete == 0;
+        let all_ended = all.abandoned == 0 && all.incomplete == 0;
         let name = if all_ended { "good share" } else { "good share, less abandoned and incomplete" };
         rows.extend(goodput.goodput_share.map(|it| (name, percent(it))));
     }

@@ -42,6 +42,7 @@ pub(crate) fn run(args: &AnalyseArgs) -> anyhow::Result<u8> {
         name.with_context(|| format!("--output {} has no name of a folder; name a new folder", output.display()))?;
     let page_of = |it: &document::ReportDocument| page::run::render(it).map_err(std::io::Error::other);
     let mut folder = Folder::create(root, name)?;
+    report::copy_inputs(&mut folder, path.parent().unwrap_or(Path::new(".")))?;
     report::write_document(&mut folder, &judged, Some(&page_of))?;
     let stored = folder.finish()?;
     console::print(format!("{}report: {}\n", terminal::table(&judged), stored.path.join("report.md").display()))?;

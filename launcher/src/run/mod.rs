@@ -51,7 +51,7 @@ use crate::{
 };
 use analysis::{Analysis, Evidence, Measured, loadgen::judged::LoadGenTests, objectives::Source};
 pub use baseline::read as read_baseline;
-use document::ReportDocument;
+use document::{Parts, ReportDocument};
 use engine::stop::StopState;
 use load::{Loaded, Setup};
 use loadgen::Issued;
@@ -63,7 +63,7 @@ pub(crate) use outcome::Failure;
 pub use outcome::exit_status_of;
 use process::Process;
 use replicas::Replicas;
-use report::{Report, Stored, earlier_attempt::MESSAGE_FILE_NAME, repeats::StartTimes, startup, terminal};
+use report::{Attachments, Stored, earlier_attempt::MESSAGE_FILE_NAME, repeats::StartTimes, startup, terminal};
 use store::{Place, Store};
 use upload::Destination;
 
@@ -288,7 +288,7 @@ impl Order<'_> {
         });
         server_metrics::log(analysis.servers.as_ref());
         let records = load.recorder.records.as_ref().filter(|_| keep != Keep::Summary);
-        let report = Report {
+        let parts = Parts {
             commit: options.commit,
             analysis: &analysis,
             server: Some(&server),
@@ -298,16 +298,18 @@ impl Order<'_> {
             files: files.digests(),
             notices: &input.notices,
             loadgen: loadgen.as_ref(),
-            accuracy_files: scored.as_ref().map_or(&[], |it| &it.files),
             startups: managed.as_ref().map_or(&[], |it| &it.starts),
             managed_server: managed.as_ref().map(|it| &it.document),
             server_replicas: replicas.as_ref(),
+        };
+        let attachments = Attachments {
+            accuracy_files: scored.as_ref().map_or(&[], |it| &it.files),
             server_logs: managed.as_ref().map_or(&[], |it| &it.logs),
             records,
         };
-        let document = report.document().map_err(|error| Failure::storage(error.to_string()))?;
+        let document = parts.document().map_err(|error| Failure::storage(error.to_string()))?;
         let start = managed.as_ref().map(|it| StartTimes::new(&it.document, &it.starts)).unwrap_or_default();
-        let stored = store.write(&report, &document, &input.inputs());
+        let stored = store.write(&parts, &document, attachments, &input.inputs());
         let measurement =
             Measurement { analysis, document, start, stored: None, uploaded_to: None, deleted_folders: Vec::new() };
         match stored {

@@ -13,10 +13,10 @@ use workload_profiles::Workload;
 
 use super::{Failure, RunOptions, free_space};
 use crate::input::Input;
-use document::ReportDocument;
+use document::{Parts, ReportDocument};
 use measurement::recorder::{Keep, Records};
 use report::{
-    ChosenBy, Folder, Inputs, Report, StorageError, Stored, earlier_attempt, index,
+    Attachments, ChosenBy, Folder, Inputs, StorageError, Stored, earlier_attempt, index,
     partial::{self, Leftovers},
     repeats::SeriesFolder,
     space::Planned,
@@ -188,8 +188,9 @@ impl Store {
     /// Writes the report. `Ok(None)` where none is kept.
     pub(super) fn write(
         self,
-        report: &Report<'_>,
+        parts: &Parts<'_>,
         document: &ReportDocument,
+        attachments: Attachments<'_>,
         inputs: &Inputs<'_>,
     ) -> Result<Option<Stored>, StorageError> {
         let Store::Open { mut folder, root, local, chosen_by } = self else { return Ok(None) };
@@ -198,18 +199,18 @@ impl Store {
             let path = folder.path().display();
             warn!(folder = %path, "files of the results folder were moved or deleted while the run went on: they are written again");
         }
-        let report =
-            &Report { records: report.records.filter(|it| rows_fit(folder.path(), it, report.run)), ..*report };
+        let records = attachments.records.filter(|it| rows_fit(folder.path(), it, parts.run));
+        let attachments = Attachments { records, ..attachments };
         let inputs_written = if is_there { Ok(()) } else { report::write_inputs(&mut folder, inputs) };
         let written = inputs_written
-            .and_then(|()| report::write_report(&mut folder, report, document, Some(&page_of)))
+            .and_then(|()| report::write_report(&mut folder, parts, document, &attachments, Some(&page_of)))
             // In a cluster a later attempt may have to report the figures again.
             .and_then(|()| match local {
                 true => Ok(()),
-                false => earlier_attempt::write_message(&mut folder, &report.run.run, report.analysis),
+                false => earlier_attempt::write_message(&mut folder, &parts.run.run, parts.analysis),
             })
             .and_then(|()| folder.finish());
-        let stored = optional(written, report.run, chosen_by)?;
+        let stored = optional(written, parts.run, chosen_by)?;
         if let (true, Some(stored)) = (local, &stored)
             && let Err(error) = index::add(&root, document, stored)
         {

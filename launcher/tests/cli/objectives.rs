@@ -61,6 +61,10 @@ fn a_finished_run_is_judged_again_by_other_objectives() {
     for file in ["report.html", "comment.md", "stages.csv"] {
         assert!(fs::exists(format!("{judged}/{file}")).unwrap(), "{file}");
     }
+    for file in ["benchmarkrun.yaml", "profile.yaml", "run.yaml"] {
+        let of_run = fs::read_to_string(name.join(file)).unwrap();
+        assert_eq!(fs::read_to_string(format!("{judged}/{file}")).unwrap(), of_run, "{file}");
+    }
     assert_eq!(fs::read_to_string(folder.path("results/latest/report.json")).unwrap(), original);
     folder.write("run.yaml", &simulated(&profile(20, 1)));
     analyse(&[]).failure().stderr(predicate::str::contains("has no spec.slo"));

@@ -1,7 +1,5 @@
 //! How sure the value of an objective is: whether its interval holds the limit, and whether the figure was drifting.
 
-use std::time::Duration;
-
 use crds::{
     benchmark_run::{Metric, Stat},
     objective::FigureValue,
@@ -63,8 +61,7 @@ impl Analysis {
 fn of_stage(it: &Uncertainty, metric: Metric, stat: Option<Stat>) -> Certainty {
     let figure = Figure::from_metric(metric);
     let latencies = it.latencies(figure);
-    let time =
-        |millis: f64| FigureValue::Time(Span(Duration::try_from_secs_f64(millis.max(0.0) / 1e3).unwrap_or_default()));
+    let time = |millis: f64| FigureValue::Time(Span::from_millis_f64(millis.max(0.0)).unwrap_or_default());
     let interval = match figure.row().unit.has_statistics() {
         true => bounds(latencies.and_then(|it| estimate(&it, stat?)), time),
         false => bounds(it.rate(figure), FigureValue::Number),

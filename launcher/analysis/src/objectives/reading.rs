@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ::figures::{Basis, Figure};
+use ::figures::Figure;
 use crds::{
     benchmark_run::{Metric, Stat},
     objective::FigureValue,
@@ -53,12 +53,7 @@ pub trait Source {
 /// The comparability label that a metric depends on: from which clock its times count, or who counted its tokens. Empty where it
 /// depends on none.
 pub fn basis<'a>(metric: Metric, clock: &'a str, itl: &'a str, tokens: &'a str) -> &'a str {
-    match Figure::from_metric(metric).row().basis {
-        Basis::None => "",
-        Basis::Clock => clock,
-        Basis::Itl => itl,
-        Basis::Tokens => tokens,
-    }
+    Figure::from_metric(metric).row().basis.choose(clock, itl, tokens)
 }
 
 impl Source for Analysis {

@@ -4,12 +4,12 @@ use serde_json::{Map, Value, json};
 use workload_profiles::workload::{LengthDistribution, OutputLength, PromptText, RequestSource, Shape};
 
 use super::insert;
-use crate::{Report, TOOL, TOOL_VERSION};
+use crate::{TOOL, TOOL_VERSION};
 use analysis::StageAnalysis;
-use document::redact::profile_value;
+use document::{Parts, redact::profile_value};
 
 /// `None`: the format requires a prompt length, and the length of these prompts is not known.
-pub(super) fn load(report: &Report<'_>, stage: &StageAnalysis, index: usize) -> Option<Value> {
+pub(super) fn load(report: &Parts<'_>, stage: &StageAnalysis, index: usize) -> Option<Value> {
     let mut load = Map::new();
     load.insert("tool".into(), json!(TOOL));
     load.insert("tool_version".into(), json!(TOOL_VERSION));
@@ -106,7 +106,7 @@ fn sum(prefix: &LengthDistribution, question: &LengthDistribution) -> Value {
 }
 
 /// The profile as rendered, the run's own settings, and every key that was ignored or changed.
-pub(super) fn native(report: &Report<'_>) -> Value {
+pub(super) fn native(report: &Parts<'_>) -> Value {
     let run = report.run;
     let notices: Vec<String> = report.notices.iter().map(|it| format!("{}: {}", it.path, it.message)).collect();
     let mut native = Map::new();

@@ -24,7 +24,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::{Report, TOOL_VERSION};
+use super::TOOL_VERSION;
+use document::{LabelsDocument, Parts};
 use analysis::{Analysis, Distribution, Figures, Labels, StageAnalysis};
 
 const STACK_LABEL: &str = "target";
@@ -76,7 +77,7 @@ pub fn file_name(revision: Revision, analysis: &Analysis, index: usize) -> Strin
 ///
 /// # Errors
 /// There is no such stage.
-pub fn render(revision: Revision, report: &Report<'_>, index: usize) -> io::Result<String> {
+pub fn render(revision: Revision, report: &Parts<'_>, index: usize) -> io::Result<String> {
     let stage = report.analysis.stages.get(index);
     let stage = stage.ok_or_else(|| io::Error::other(format!("the workload has no stage {index}")))?;
     let document = document(revision, report, stage, index);
@@ -86,7 +87,7 @@ pub fn render(revision: Revision, report: &Report<'_>, index: usize) -> io::Resu
     }
 }
 
-fn document(revision: Revision, report: &Report<'_>, stage: &StageAnalysis, index: usize) -> Value {
+fn document(revision: Revision, report: &Parts<'_>, stage: &StageAnalysis, index: usize) -> Value {
     let mut scenario = Map::new();
     scenario.insert("stack".into(), json!([target(report)]));
     if let Some(standardized) = load::load(report, stage, index) {
@@ -103,7 +104,7 @@ fn document(revision: Revision, report: &Report<'_>, stage: &StageAnalysis, inde
     })
 }
 
-fn results(revision: Revision, report: &Report<'_>, stage: &StageAnalysis, index: usize) -> Value {
+fn results(revision: Revision, report: &Parts<'_>, stage: &StageAnalysis, index: usize) -> Value {
     let analysis = report.analysis;
     let mut requests = Map::new();
     requests.insert("aggregate".into(), performance::aggregate(&stage.figures));
@@ -120,7 +121,7 @@ fn results(revision: Revision, report: &Report<'_>, stage: &StageAnalysis, index
     Value::Object(results)
 }
 
-fn run(report: &Report<'_>, stage: &StageAnalysis) -> Value {
+fn run(report: &Parts<'_>, stage: &StageAnalysis) -> Value {
     let (analysis, identity) = (report.analysis, &report.run.run);
     // Derived and not drawn, so that the same measurement always has the same report.
     let run_of_series = identity.repeat_number.map_or_else(String::new, |it| format!("{}/", repeat_name(it)));
@@ -134,7 +135,7 @@ fn run(report: &Report<'_>, stage: &StageAnalysis) -> Value {
     // Prism labels a run of several stages with the description of the first one.
     run.insert("description".into(), json!(format!("{}, profile {}", identity.title(), report.run.profile_source)));
     let mut keywords = vec![format!("stage={}", stage.stage.name)];
-    keywords.extend(Labels::of_stage(stage).pairs());
+    keywords.extend(LabelsDocument::new(&Labels::of_stage(stage)).pairs());
     keywords.extend(steady_state::find(stage).map(|it| format!("steady_state={}", it.verdict.name())));
     keywords.push(format!("outcome={}", analysis.verdict.outcome.name()));
     keywords.extend(analysis.verdict.reasons.iter().map(|it| format!("reason={}", it.name)));
@@ -163,7 +164,7 @@ fn at(zero: Timestamp, offset: Duration) -> Option<String> {
 }
 
 /// What is known of the server: where it is, which model it serves, and its engine where it tells that.
-fn target(report: &Report<'_>) -> Value {
+fn target(report: &Parts<'_>) -> Value {
     let identity = report.server.map(|it| &it.before);
     let engine = identity.and_then(|it| it.engine.as_deref());
     let (tool, version) = match report.run.endpoint {

@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 use server_metrics::series::{Levels, WindowFigures};
 
 use super::{Revision, STACK_LABEL, insert, steady_state, time_series};
-use crate::Report;
+use document::Parts;
 use analysis::{StageAnalysis, servers::ServerAnalysis};
 
 /// `None` where nothing is known of servers and steady state.
 pub(super) fn observability(
     revision: Revision,
-    report: &Report<'_>,
+    report: &Parts<'_>,
     stage: &StageAnalysis,
     index: usize,
 ) -> Option<Value> {

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use crds::{LauncherReason, Met, Word as _, resolve::Endpoint, wording::one_line};
+use crds::{LauncherReason, Word as _, wording::one_line};
 use document::{FiguresDocument, ReportDocument, StageDocument, TimeSeriesDocument};
 use files::user_file;
 use serde::{Deserialize, Serialize};
 
 use super::folders::{Found, Kind, REPEATS, Stamp};
-use crate::REPORT_FILE_NAME;
+use crate::{REPORT_FILE_NAME, objectives};
 
 /// The largest file that is read. A report of 100 stages with a time series each has 2 MiB.
 const MAX_REPORT: u64 = 64 << 20;
@@ -173,20 +173,16 @@ struct Repeat {
 }
 
 fn row(report: &ReportDocument) -> Run {
-    let target = match &report.resolved_run.endpoint {
-        Endpoint::Url(url) => url,
-        Endpoint::Simulator(_) => "simulator",
-        Endpoint::Server(_) => "",
-    };
     let tests = report.loadgen.iter().flat_map(|it| &it.tests);
     let tests: Vec<String> = tests.map(|it| format!("{} {}", it.scenario.name(), it.result)).collect();
     let reasons = report.reasons.iter().map(|it| it.reason.clone());
     let reasons = reasons.filter(|it| it != LauncherReason::RunSucceeded.name()).collect();
     let overloaded = report.stages.iter().filter(|it| it.overloaded == Some(true));
     let overloaded: Vec<String> = overloaded.map(|it| it.name.clone()).collect();
+    let objectives = objectives::counts(report).map(|it| it.to_string());
     let named = |names: Vec<String>, words: &str| (!names.is_empty()).then(|| format!("{words}{}", listed(names)));
     let remarks =
-        [named(tests, ""), objectives(report), named(overloaded, "the server did not keep up in "), named(reasons, "")];
+        [named(tests, ""), objectives, named(overloaded, "the server did not keep up in "), named(reasons, "")];
     let range = |of: fn(&FiguresDocument) -> Option<f64>| range(&report.stages, of);
     let (curve, curve_most) = report.time_series.as_ref().and_then(curve).unzip();
     Run {
@@ -194,7 +190,7 @@ fn row(report: &ReportDocument) -> Run {
         started: report.started.to_string(),
         duration_ms: significant(report.figures.duration_ms),
         model: text(&report.model),
-        target: text(target),
+        target: text(report.resolved_run.endpoint.name()),
         profile: text(&report.resolved_run.profile_source),
         stages: listed(report.stages.iter().map(|it| it.name.clone()).collect()),
         outcome: report.outcome.name().to_owned(),
@@ -211,19 +207,6 @@ fn row(report: &ReportDocument) -> Run {
         curve: curve.unwrap_or_default(),
         curve_most,
     }
-}
-
-/// How many objectives were met; `None` for a run without objectives.
-fn objectives(report: &ReportDocument) -> Option<String> {
-    let all = report.objectives.len();
-    let count = |met: Met| report.objectives.iter().filter(|it| it.met == met).count();
-    let (met, missed) = (count(Met::True), count(Met::False));
-    (all > 0).then(|| match (met, missed, all - met - missed) {
-        // Nothing was met or missed: that is no score.
-        (0, 0, open) => format!("{open} objectives undecided"),
-        (met, _, 0) => format!("{met} of {all} objectives met"),
-        (met, _, open) => format!("{met} of {all} objectives met, {open} undecided"),
-    })
 }
 
 /// The least and the most of all stages.

@@ -13,8 +13,8 @@ use workload_profiles::{
     workload::{LoadGen, RequestSource, Sampling, Timeouts},
 };
 
-use crate::{Report, TOOL_VERSION};
-use document::redact::redact;
+use crate::TOOL_VERSION;
+use document::{Parts, redact::redact};
 
 /// The name of the stage of a performance phase.
 const PERFORMANCE: &str = "performance";
@@ -35,7 +35,7 @@ pub struct LoadGenConfig {
 }
 
 impl LoadGenConfig {
-    pub(super) fn new(report: &Report<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> LoadGenConfig {
+    pub(super) fn new(report: &Parts<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> LoadGenConfig {
         LoadGenConfig {
             tool: tool(),
             target: report.run.endpoint.name().to_owned(),
@@ -79,7 +79,7 @@ pub struct LoadGenSummary {
 }
 
 impl LoadGenSummary {
-    pub(super) fn new(report: &Report<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> LoadGenSummary {
+    pub(super) fn new(report: &Parts<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> LoadGenSummary {
         let analysis = report.analysis;
         LoadGenSummary {
             tool: tool(),
@@ -98,7 +98,7 @@ impl LoadGenSummary {
 }
 
 /// The keys of the runner's `summary.json`. Figures of accuracy are on its scale of 0 to 1.
-fn runner_keys(report: &Report<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> Map<String, Value> {
+fn runner_keys(report: &Parts<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> Map<String, Value> {
     let of_mode = |mode| tests.verdicts().find(|it| it.mode == mode && !it.audited);
     let performance = of_mode(Mode::PerformanceOnly);
     let scenario = tests.verdicts().next().map(|it| it.scenario.name().to_lowercase());

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Folder, Report, StorageError, text};
-use document::LoadGenDocument;
+use super::{Folder, StorageError, text};
+use document::{LoadGenDocument, Parts};
 use loadgen::logs::{accuracy_log, detail, summary};
 
 pub use documents::{LoadGenConfig, LoadGenSummary};
@@ -16,7 +16,7 @@ pub use documents::{LoadGenConfig, LoadGenSummary};
 ///
 /// # Errors
 /// The folder cannot be written.
-pub(super) fn write(folder: &mut Folder, report: &Report<'_>) -> Result<(), StorageError> {
+pub(super) fn write(folder: &mut Folder, report: &Parts<'_>) -> Result<(), StorageError> {
     let (Some(loadgen), Some(tests)) = (&report.workload.loadgen, report.loadgen) else { return Ok(()) };
     for (test, _) in &tests.tests {
         let name = |file: &str| format!("{}/mlperf_log_{file}", test.folder);

@@ -23,10 +23,11 @@ use server_metrics::{
 };
 
 use crate::{
-    Report, TOOL_VERSION,
+    TOOL_VERSION,
     requests_parquet::{into_io, write_values},
 };
 use analysis::servers::ServerAnalysis;
+use document::Parts;
 
 /// The writer holds one group in memory: about 10 MB.
 const ROWS_PER_GROUP: usize = 100_000;
@@ -45,11 +46,11 @@ struct Rows {
 ///
 /// # Errors
 /// The writer's.
-pub(crate) fn write(report: &Report<'_>, server: &ServerAnalysis, to: &mut (dyn Write + Send)) -> io::Result<()> {
+pub(crate) fn write(report: &Parts<'_>, server: &ServerAnalysis, to: &mut (dyn Write + Send)) -> io::Result<()> {
     write_groups(report, server, to).map_err(into_io)
 }
 
-fn write_groups(report: &Report<'_>, server: &ServerAnalysis, to: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
+fn write_groups(report: &Parts<'_>, server: &ServerAnalysis, to: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
     let metadata = vec![
         KeyValue::new("benchwright.started".to_owned(), report.analysis.started.to_string()),
         KeyValue::new("benchwright.run".to_owned(), report.run.run.title()),

@@ -98,7 +98,7 @@ fn whole(count: f64) -> String {
 
 /// Who the servers are: a line for each kind.
 pub(crate) fn identities(server: &ServerMetricsDocument) -> Vec<String> {
-    let identified: u64 = server.identity.iter().map(|it| it.endpoints).sum();
+    let identified = server.identity.iter().fold(0, |sum: u64, it| sum.saturating_add(it.endpoints));
     let mut lines: Vec<String> = Vec::new();
     for it in &server.identity {
         let engine = it.engine.as_deref().map_or_else(|| UNKNOWN.to_owned(), cell);

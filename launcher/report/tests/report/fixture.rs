@@ -23,7 +23,7 @@ use measurement::{
         worker::{StageVitals, WorkerVitals},
     },
 };
-use report::Report;
+use document::Parts;
 use workload_profiles::{
     Notice, Workload,
     workload::{Arrivals, Goodput, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Shape, Stage},
@@ -147,8 +147,8 @@ impl Fixture {
         Analysed { analysis, records: recorder.records.unwrap() }
     }
 
-    pub fn report<'a>(&'a self, analysed: &'a Analysed) -> Report<'a> {
-        Report {
+    pub fn report<'a>(&'a self, analysed: &'a Analysed) -> Parts<'a> {
+        Parts {
             commit: "0123456789ab",
             analysis: &analysed.analysis,
             server: self.server.as_ref(),
@@ -158,12 +158,9 @@ impl Fixture {
             files: &self.files,
             notices: &self.notices,
             loadgen: None,
-            accuracy_files: &[],
             startups: &[],
             managed_server: None,
             server_replicas: None,
-            server_logs: &[],
-            records: Some(&analysed.records),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{fs, path::Path, thread};
 
 use report::{
-    Folder, Stored,
+    Attachments, Folder, Stored,
     index::{self, Rebuilt},
 };
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn store(root: &Path, name: &str, fixture: &Fixture) -> Stored {
     let analysed = fixture.analyse();
     let report = fixture.report(&analysed);
     let mut folder = Folder::create(root, name).unwrap();
-    report::write_report(&mut folder, &report, &report.document().unwrap(), None).unwrap();
+    report::write_report(&mut folder, &report, &report.document().unwrap(), &Attachments::default(), None).unwrap();
     let stored = folder.finish().unwrap();
     index::add(root, &report.document().unwrap(), &stored).unwrap();
     stored

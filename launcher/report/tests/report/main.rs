@@ -24,7 +24,7 @@ use std::{
 };
 
 use crds::{Envelope, Outcome};
-use document::{ManagedServerDocument, ReportDocument, TOOL_VERSION};
+use document::{ManagedServerDocument, Parts, ReportDocument, TOOL_VERSION};
 use fixture::{Analysed, Fixture, PROFILE, ms, normal};
 use measurement::{
     phase::StopReason,
@@ -36,7 +36,7 @@ use parquet::{
     record::RowAccessor as _,
 };
 use report::{
-    Folder, Inputs, Report, Stored,
+    Attachments, Folder, Inputs, Stored,
     benchmark_report::{self, Revision},
     index, markdown, terminal,
 };
@@ -53,7 +53,7 @@ fn json_of(fixture: &Fixture, analysed: &Analysed) -> Value {
     json_of_report(&fixture.report(analysed))
 }
 
-fn json_of_report(report: &Report<'_>) -> Value {
+fn json_of_report(report: &Parts<'_>) -> Value {
     let mut text = Vec::new();
     report.document().unwrap().write(&mut text).unwrap();
     serde_json::from_slice(&text).unwrap()
@@ -443,7 +443,7 @@ fn requests_parquet_names_the_server_where_there_are_several() {
         let document = json!({"engine": "Simulator", "lifecycle": "PerRun", "reused": false, "distribution": "RoundRobin",
                               "replicas": replicas});
         let managed_server: ManagedServerDocument = serde_json::from_value(document).unwrap();
-        let report = Report { managed_server: Some(&managed_server), ..fixture.report(&analysed) };
+        let report = Parts { managed_server: Some(&managed_server), ..fixture.report(&analysed) };
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("requests.parquet");
         let mut file = File::create(&path).unwrap();
@@ -592,7 +592,9 @@ fn a_results_folder_is_whole_and_holds_no_credential() {
         measures_rates: false,
     };
     report::write_inputs(&mut folder, &inputs).unwrap();
-    report::write_report(&mut folder, &report, &report.document().unwrap(), Some(&|it| Ok(it.model.clone()))).unwrap();
+    let attachments = Attachments { records: Some(&analysed.records), ..Attachments::default() };
+    let page_of = |it: &ReportDocument| Ok(it.model.clone());
+    report::write_report(&mut folder, &report, &report.document().unwrap(), &attachments, Some(&page_of)).unwrap();
     let stored = folder.finish().unwrap();
     index::add(root.path(), &report.document().unwrap(), &stored).unwrap();
 

@@ -1,8 +1,8 @@
 //! How the requests were spread over the replicas of a server in a cluster.
 
 use crds::benchmark_run::Distribution;
-use document::{CalledReplicaDocument, ReportDocument, ServerReplicasDocument};
-use report::{Report, markdown};
+use document::{CalledReplicaDocument, Parts, ReportDocument, ServerReplicasDocument};
+use report::markdown;
 
 use super::{fixture::Fixture, json_of_report};
 
@@ -21,7 +21,7 @@ fn the_requests_of_each_replica_are_in_both_reports() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
     let replicas = replicas(None);
-    let report = Report { server_replicas: Some(&replicas), ..fixture.report(&analysed) };
+    let report = Parts { server_replicas: Some(&replicas), ..fixture.report(&analysed) };
     let document = json_of_report(&report);
     assert_eq!(document["serverReplicas"]["called"][1]["requests"], 24);
     assert!(document["serverReplicas"].get("fallback").is_none());
@@ -39,6 +39,6 @@ fn a_report_says_why_the_service_was_called_in_place_of_the_replicas() {
     let analysed = fixture.analyse();
     let replicas = replicas(Some("x-pods has 1 of 2 addresses"));
     let text =
-        markdown::render(&Report { server_replicas: Some(&replicas), ..fixture.report(&analysed) }.document().unwrap());
+        markdown::render(&Parts { server_replicas: Some(&replicas), ..fixture.report(&analysed) }.document().unwrap());
     assert!(text.contains("x-pods has 1 of 2 addresses") && !text.contains("| replica |"), "{text}");
 }

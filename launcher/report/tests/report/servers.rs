@@ -9,7 +9,7 @@ use parquet::{
     file::reader::{FileReader as _, SerializedFileReader},
     record::RowAccessor as _,
 };
-use report::{Folder, markdown};
+use report::{Attachments, Folder, markdown};
 use serde_json::Value;
 use server_metrics::{
     identity::{Identity, Model},
@@ -350,7 +350,7 @@ fn every_sample_is_a_row_on_the_clock_of_the_run() {
     let mut folder = Folder::create(root.path(), "a1").unwrap();
     let analysed = with(&analysed, &server);
     let report = fixture.report(&analysed);
-    report::write_report(&mut folder, &report, &report.document().unwrap(), None).unwrap();
+    report::write_report(&mut folder, &report, &report.document().unwrap(), &Attachments::default(), None).unwrap();
     let stored = folder.finish().unwrap();
     assert!(stored.artifacts.iter().any(|it| it.name == "server_metrics.parquet"));
     let reader = SerializedFileReader::new(File::open(stored.path.join("server_metrics.parquet")).unwrap()).unwrap();

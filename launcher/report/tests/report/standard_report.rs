@@ -3,10 +3,8 @@
 use std::{fs, path::Path};
 
 use analysis::{Analysis, Distribution, SessionFigures};
-use report::{
-    Report,
-    benchmark_report::{self, Revision},
-};
+use document::Parts;
+use report::benchmark_report::{self, Revision};
 use serde_json::Value;
 
 use crate::{
@@ -18,7 +16,7 @@ use crate::{
 /// Where the files of llm-d-benchmark lie, on machines that have them.
 const PEERS: &str = "../../../shared/peer-data/llm-d-benchmark/llmdbenchmark/analysis/benchmark_report";
 
-fn document(revision: Revision, report: &Report<'_>, index: usize) -> (String, Value) {
+fn document(revision: Revision, report: &Parts<'_>, index: usize) -> (String, Value) {
     let text = benchmark_report::render(revision, report, index).unwrap();
     let value = match revision {
         Revision::V02 => serde_saphyr::from_str(&text).unwrap(),

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use document::{ReportDocument, ServerStart};
-use report::{Folder, Report, markdown};
+use document::{Parts, ReportDocument, ServerStart};
+use report::{Attachments, Folder, markdown};
 use serde_json::json;
 use workload_profiles::workload::Work;
 
@@ -39,7 +39,7 @@ fn the_report_has_the_start_of_each_server() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
     let starts = starts();
-    let report = Report { startups: &starts, ..fixture.report(&analysed) };
+    let report = Parts { startups: &starts, ..fixture.report(&analysed) };
 
     let document = json_of_report(&report);
     assert_eq!(document["startups"][0]["startup"]["steps"][0]["name"], "Model Loading");
@@ -71,10 +71,10 @@ fn a_run_that_measures_a_start_has_the_file_of_the_original() {
         let mut fixture = Fixture::new();
         fixture.workload.work = work;
         let analysed = fixture.analyse();
-        let report = Report { startups: &starts, ..fixture.report(&analysed) };
+        let report = Parts { startups: &starts, ..fixture.report(&analysed) };
         let root = tempfile::tempdir().unwrap();
         let mut folder = Folder::create(root.path(), "a1").unwrap();
-        report::write_report(&mut folder, &report, &report.document().unwrap(), None).unwrap();
+        report::write_report(&mut folder, &report, &report.document().unwrap(), &Attachments::default(), None).unwrap();
         let path = folder.finish().unwrap().path.join("result.yaml");
         assert_eq!(path.exists(), has_file, "{work:?}");
         if has_file {
