@@ -28,7 +28,7 @@ use crate::{
     context::Context,
     error::{Error, FORBIDDEN},
     events::News,
-    plan::{Child, Plan, Stop, config_map, finished::FINISHED, meta, pvc, status::full_name},
+    plan::{Child, Plan, Stop, config_map, finished::FINISHED, meta, pvc, server::MAX_STOPPED_PODS, status::full_name},
     servers::{stop_deleted_server, stop_server},
 };
 
@@ -36,8 +36,6 @@ use crate::{
 pub(crate) const REFUSALS: [u16; 4] = [400, 403, 413, 422];
 /// Not 0: the pod object would be gone before its process, and the next attempt would share the volume with that process.
 const IMMEDIATE_GRACE_SECONDS: u32 = 1;
-/// The most other pods of a Job that one turn deletes: a turn has a time limit.
-const MAX_STOPPED_PODS: usize = 64;
 /// The field manager that owns the status.
 pub(crate) const STATUS_MANAGER: &str = "benchwright-operator/status";
 /// The field manager of the annotations of [`write_mark`].

@@ -102,13 +102,13 @@ fn check_run(
     if let Some(server) = &spec.target.server
         && kind != ProfilerKind::Torch
     {
-        if server.engine == ServerEngine::Simulator {
+        if server.engine.is_own() {
             errors.add(&field, &format!("is {name}, and the simulated server runs on no accelerator; write Torch"));
         } else if in_cluster && kind == ProfilerKind::Rocprof {
             let message = "is Rocprof, whose trace is whole only when the server has ended, and a pod is gone then with its trace; write Torch, or \
                            run it outside of a cluster";
             errors.add(&field, message);
-        } else if in_cluster && server.command.is_empty() && server.engine == ServerEngine::Custom {
+        } else if in_cluster && server.command.is_empty() && !server.engine.is_known() {
             let message = format!(
                 "is {name}, which starts the server's command, and target.server.command is empty; write it, because the entry \
                  point of an image is not known"

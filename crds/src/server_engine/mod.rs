@@ -46,6 +46,16 @@ impl ServerEngine {
         }
     }
 
+    /// Whether the engine is Benchwright's own simulator, whose image and command need no configuration.
+    pub fn is_own(self) -> bool {
+        self == ServerEngine::Simulator
+    }
+
+    /// Whether Benchwright knows the command and the options of the engine.
+    pub fn is_known(self) -> bool {
+        self != ServerEngine::Custom
+    }
+
     /// The name as users write it.
     pub fn name(self) -> &'static str {
         self.row().name

@@ -7,7 +7,7 @@ use std::{
 
 use crds::{
     AnyValue, BenchmarkRunSpec, EffectiveSpec, ResolvedRun,
-    benchmark_run::{Lifecycle, Resources, Scheduling, Server as ManagedServer, ServerEngine},
+    benchmark_run::{Lifecycle, Resources, Scheduling, Server as ManagedServer},
     resolve::{Endpoint, llm_d_server},
     wording::quoted,
 };
@@ -133,8 +133,7 @@ fn own_server(spec: &BenchmarkRunSpec) -> Option<&ManagedServer> {
 /// the simulator may always use the image of the operator: with a command of the user, this image sends any load to any host.
 fn check_server(limits: &Limits, own_image: &str, server: &ManagedServer, all: &mut Violations) {
     let field = |name: &str| format!("spec.target.server.{name}");
-    let is_simulator =
-        server.engine == ServerEngine::Simulator && server.command.is_empty() && server.preprocess.is_none();
+    let is_simulator = server.engine.is_own() && server.command.is_empty() && server.preprocess.is_none();
     let image = server.image.as_deref().filter(|it| !(is_simulator && *it == own_image));
     all.check_name(&field("image"), image, &limits.images, "images");
     let class = server.scheduling.priority_class_name.as_deref();

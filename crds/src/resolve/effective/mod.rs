@@ -17,7 +17,7 @@ use crate::{
     AnyValue,
     benchmark_run::{
         self as written, BenchmarkRunSpec, Enforcement, Harness, HttpVersion, Lifecycle, PerRequestRecords,
-        ReadinessProbe, RetryCause, Scheme, ServerEngine, SimulatorPreset,
+        ReadinessProbe, RetryCause, Scheme, SimulatorPreset,
     },
     units::Seed,
 };
@@ -194,7 +194,7 @@ pub(super) fn server(written: &written::Server) -> Server {
         distribution: written.distribution.unwrap_or_default(),
         lifecycle: written.lifecycle.unwrap_or_default(),
         // The entry point of an image is not known.
-        wrapper: written.wrapper.unwrap_or(written.engine != ServerEngine::Custom || !written.command.is_empty()),
+        wrapper: written.wrapper.unwrap_or(written.engine.is_known() || !written.command.is_empty()),
     }
 }
 

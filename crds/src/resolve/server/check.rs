@@ -64,18 +64,18 @@ fn check_place(server: &Server, place: Place, errors: &mut Errors) {
                 let message = "needs a cluster; outside one, set model to the path of the weights";
                 errors.add(&format!("{FIELD}.modelClaim"), message);
             }
-            if server.engine == ServerEngine::Custom && server.command.is_empty() {
+            if !server.engine.is_known() && server.command.is_empty() {
                 let message = "is missing; engine Custom needs the program and what comes before its arguments, such as \
                                [python3, server.py]";
                 errors.add(&format!("{FIELD}.command"), message);
-            } else if server.engine == ServerEngine::Custom && server.port.is_none() && !names_port(server) {
+            } else if !server.engine.is_known() && server.port.is_none() && !names_port(server) {
                 let message = "has no $(PORT), so that the program does not know where to listen; write $(PORT) where it takes its port, \
                                or set port to the one that it listens on";
                 errors.add(&format!("{FIELD}.args"), message);
             }
         }
         Place::Cluster => {
-            if server.image.is_none() && server.engine != ServerEngine::Simulator {
+            if server.image.is_none() && !server.engine.is_own() {
                 let message = format!("is missing; engine {name} needs its image in a cluster");
                 errors.add(&format!("{FIELD}.image"), &message);
             }
@@ -84,7 +84,7 @@ fn check_place(server: &Server, place: Place, errors: &mut Errors) {
                                nvidia.com/gpu: 2";
                 errors.add(&format!("{FIELD}.devices"), message);
             }
-            if server.wrapper == Some(true) && server.engine == ServerEngine::Custom && server.command.is_empty() {
+            if server.wrapper == Some(true) && !server.engine.is_known() && server.command.is_empty() {
                 let message = "is true, and command is empty; write the command, because the entry point of an image is not known, or take \
                                wrapper out";
                 errors.add(&format!("{FIELD}.wrapper"), message);
@@ -164,7 +164,7 @@ fn model(server: &Server, errors: &mut Errors) -> Option<String> {
         let remedy = "write the name of a model on a hub, such as org/model, or its path";
         errors.add(&field, &format!("is {found}; {remedy}"));
     }
-    if server.engine == ServerEngine::Custom {
+    if !server.engine.is_known() {
         if server.model.is_some() {
             errors.add(&field, "has no effect with engine Custom; write it in args as the program wants it");
         }

@@ -102,7 +102,7 @@ impl ManagedServer {
             (Some(ModelArgument { option, .. }), Some(model)) => vec![format!("--{option}"), model.clone()],
             _ => Vec::new(),
         };
-        if self.engine != ServerEngine::Custom {
+        if self.engine.is_known() {
             args.extend(["--host".to_owned(), self.host.clone(), "--port".to_owned(), port.to_string()]);
         }
         args.extend(self.model.clone().filter(|_| self.offline));

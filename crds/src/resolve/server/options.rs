@@ -13,7 +13,7 @@ pub(super) fn field_of(engine: ServerEngine, option: &str) -> Option<&'static st
 
 /// Why an option cannot be given at all; `None`: it can.
 pub(super) fn refusal(engine: ServerEngine, option: &str) -> Option<&'static str> {
-    if engine == ServerEngine::Custom {
+    if !engine.is_known() {
         return None;
     }
     match option {
@@ -46,7 +46,7 @@ pub(super) fn canonical(engine: ServerEngine, written: &str) -> Cow<'_, str> {
     let (name, keys) = written.split_at(written.find('.').unwrap_or(written.len()));
     let name = name.replace('_', "-");
     let name = match name.as_str() {
-        _ if engine == ServerEngine::Custom => return Cow::Borrowed(written),
+        _ if !engine.is_known() => return Cow::Borrowed(written),
         "tp" | "tp-size" => "tensor-parallel-size",
         "pp" | "pp-size" => "pipeline-parallel-size",
         "dp" | "dp-size" => "data-parallel-size",

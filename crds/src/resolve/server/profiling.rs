@@ -29,7 +29,7 @@ impl ReplicaStart {
                 self.add_flag(ranges.flag);
             }
         }
-        if !self.command.is_empty() && engine != ServerEngine::Simulator {
+        if !self.command.is_empty() && !engine.is_own() {
             self.command.splice(0..0, wrapper(kind, folder));
         }
         self

@@ -14,4 +14,4 @@ pub mod wrapper;
 pub use other_use::OtherUse;
 pub use standing::{Fault, Standing};
 pub use state::{ServerPod, ServerState};
-pub use stop::StopServer;
+pub use stop::{MAX_STOPPED_PODS, StopServer};

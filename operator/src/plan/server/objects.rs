@@ -290,7 +290,7 @@ fn probe(engine: ServerEngine, port: u16) -> HTTPGetAction {
 
 fn volumes(server: &Server) -> Vec<(Volume, VolumeMount)> {
     let mut all = wrapper::volumes(server);
-    if server.engine != ServerEngine::Simulator {
+    if !server.engine.is_own() {
         // The processes of an engine share memory, of which a container has 64 MiB by default. It counts towards the limit of the memory.
         let memory = EmptyDirVolumeSource { medium: Some("Memory".into()), size_limit: None };
         all.push((

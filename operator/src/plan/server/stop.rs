@@ -3,7 +3,7 @@
 use super::ServerState;
 use crate::plan::Presence;
 
-/// The most pods of a server that one turn deletes: a turn has a time limit.
+/// The most pods of a server, or other pods of a Job, that one turn deletes: a turn has a time limit.
 pub const MAX_STOPPED_PODS: usize = 64;
 
 /// What to delete of a server. Its pods go with its Deployment.
