@@ -8,7 +8,7 @@ use crate::{
         bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_STAGE_SECONDS},
         flags::word,
         stage_names::StageNames,
-        times::span,
+        times::{goal_millis, span},
     },
     reader::Section,
     workload::{
@@ -347,12 +347,14 @@ pub(super) fn abandonment(root: &Section) -> Option<Abandonment> {
 pub(super) fn goodput(root: &Section) -> Goodput {
     let mut goodput = Goodput::default();
     let Some(section) = root.section("goodput") else { return goodput };
-    let Goodput { ttft, tpot, latency, itl: _, ntpot: _ } = &mut goodput;
     // The original's latency between tokens is the mean over an answer, which is our TPOT.
-    for (key, bound) in [("time_to_first_token", ttft), ("inter_token_latency", tpot), ("request_latency", latency)] {
-        let ms = section.positive_number(key, MAX_PAUSE_SECONDS as f64 * 1_000.0);
-        *bound = ms.and_then(|it| span(it / 1_000.0));
-    }
+    let goal = |key| goal_millis(&section, key);
+    goodput = Goodput {
+        ttft: goal("time_to_first_token"),
+        tpot: goal("inter_token_latency"),
+        latency: goal("request_latency"),
+        ..Goodput::default()
+    };
     section.finish();
     goodput
 }

@@ -16,6 +16,13 @@ pub(in crate::formats) fn span(seconds: f64) -> Option<Span> {
     Duration::try_from_secs_f64(seconds).ok().map(|it| Span(it.max(least)))
 }
 
+/// A latency goal from a key in milliseconds. `None` where the key is absent or wrong.
+pub(in crate::formats) fn goal_millis(section: &Section, key: &'static str) -> Option<Span> {
+    let millis = section.positive_number(key, MAX_PAUSE_SECONDS as f64 * 1_000.0)?;
+    // A thousandth of the smallest number is 0, which is no goal.
+    span((millis / 1_000.0).max(f64::MIN_POSITIVE))
+}
+
 /// A time: a length of time, or a distribution of such lengths. `None` where the key is absent or wrong.
 pub(in crate::formats) fn times(parent: &Section, key: &'static str) -> Option<TimeDistribution> {
     match parent.value(key)? {

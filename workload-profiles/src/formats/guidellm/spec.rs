@@ -1,6 +1,6 @@
 //! `spec`: the scenario itself.
 
-use crds::{benchmark_run::Api, units::Span};
+use crds::benchmark_run::Api;
 use serde_json::Value;
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     formats::{
-        common::{bounds::MAX_PAUSE_SECONDS, fields::needs_streaming, files::from_text},
+        common::{fields::needs_streaming, files::from_text, times::goal_millis},
         target::Target,
     },
     problem::Findings,
@@ -138,12 +138,9 @@ fn metrics(spec: &Section, streaming: bool) -> Goodput {
     ]);
     if let Some(slo) = section.section("slo") {
         needs_streaming(&slo, streaming, &["ttft_ms", "tpot_ms"]);
-        let most = MAX_PAUSE_SECONDS as f64 * 1_000.0;
-        // A thousandth of the smallest number is 0, which is no goal.
-        let seconds = |millis: f64| (millis / 1_000.0).max(f64::MIN_POSITIVE);
-        let bound = |key| slo.positive_number(key, most).and_then(|it| super::values::span(seconds(it)));
-        let (ttft, tpot, latency): (Option<Span>, _, _) = (bound("ttft_ms"), bound("tpot_ms"), bound("e2el_ms"));
-        goodput = Goodput { ttft, tpot, latency, ..Goodput::default() };
+        let goal = |key| goal_millis(&slo, key);
+        goodput =
+            Goodput { ttft: goal("ttft_ms"), tpot: goal("tpot_ms"), latency: goal("e2el_ms"), ..Goodput::default() };
         slo.finish();
     }
     section.finish();

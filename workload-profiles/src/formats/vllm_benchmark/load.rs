@@ -8,11 +8,7 @@ use super::{
 };
 use crate::{
     formats::common::{
-        bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS},
-        fields::concurrency,
-        flags::word,
-        stage_names::StageNames,
-        times::span,
+        bounds::MAX_CONCURRENCY, fields::concurrency, flags::word, stage_names::StageNames, times::goal_millis,
     },
     problem::quoted,
     reader::Section,
@@ -181,11 +177,8 @@ pub(super) fn probes(root: &Section) -> Option<Probes> {
 pub(super) fn goodput(root: &Section) -> Goodput {
     let mut goodput = Goodput::default();
     let Some(section) = root.section("goodput") else { return goodput };
-    let Goodput { ttft, tpot, latency, itl: _, ntpot: _ } = &mut goodput;
-    for (key, bound) in [("ttft", ttft), ("tpot", tpot), ("e2el", latency)] {
-        let ms = section.positive_number(key, MAX_PAUSE_SECONDS as f64 * 1_000.0);
-        *bound = ms.and_then(|it| span(it / 1_000.0));
-    }
+    let goal = |key| goal_millis(&section, key);
+    goodput = Goodput { ttft: goal("ttft"), tpot: goal("tpot"), latency: goal("e2el"), ..Goodput::default() };
     section.finish();
     goodput
 }
