@@ -47,6 +47,7 @@ pub struct Envelope {
 }
 
 /// The first line.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Core {
@@ -65,19 +66,15 @@ pub struct Core {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
     /// When the load began: time zero of the figures.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_start_time: Option<Timestamp>,
     /// The results folder below the mounted volume; absent when nothing was stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     /// The run was ended before all its requests were issued.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// The figures, where there are any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<RunSummary>,
     /// How the objectives came out; absent where the run has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objectives: Option<ObjectiveCounts>,
     /// How many folders of earlier runs `storage.pvc.retention` deleted.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -16,6 +16,7 @@ use crate::{
 pub const MAX_SERVER_FAILURE: usize = 1_200;
 
 /// The model server of a run. Its times are those at which the operator saw something, unless they say otherwise.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -38,32 +39,25 @@ pub struct ServerStatus {
     /// When the operator decided to start it.
     pub start_time: Timestamp,
     /// When the API server created the newest of its pods.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods_time: Option<Timestamp>,
     /// When the last of these pods had a node.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled_time: Option<Timestamp>,
     /// When the last of its containers started, by the clock of its node: its image was there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container_time: Option<Timestamp>,
     /// When all replicas were ready.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_time: Option<Timestamp>,
     /// When the operator began to remove it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_time: Option<Timestamp>,
     /// When nothing of it was left.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone_time: Option<Timestamp>,
     /// When the run, whose time of spec.cleanup.server had passed, left the server to a run that used it later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_time: Option<Timestamp>,
     /// How it failed last: exit code or signal, and its last words, without what looks like a secret.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
     pub last_failure: String,
     /// How the run has ended. It becomes the status of the run when the server is gone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "HeldEnd"))]
     pub held_end: Option<HeldEnd>,
 }

@@ -21,6 +21,7 @@ use crate::{
 pub const MAX_ATTEMPTS: usize = 5;
 
 /// What the operator knows of a run.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -29,32 +30,25 @@ pub struct BenchmarkRunStatus {
     #[serde(default = "unseen")]
     pub observed_generation: i64,
     /// Where the run stands; derived from the conditions, for people and selectors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
     /// The result of the run, once it has finished.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// Why the phase is what it is, in one word.
     #[serde(default, skip_serializing_if = "Reported::is_empty")]
     pub reason: Reported<Reason>,
     /// When the load began: time zero of the figures.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_start_time: Option<Timestamp>,
     /// Since when the run prepares an attempt, in Pending and Preparing: execution.deadlines.prepareSeconds counts from then.
     /// Waiting for the target or the namespace does not count.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preparing_since: Option<Timestamp>,
     /// When the run entered its last phase.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Timestamp>,
     /// When the Jobs of the finished run were gone, as spec.cleanup.jobs asks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs_deleted_time: Option<Timestamp>,
     /// Values that the operator derived from the spec.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<Resolved>,
     /// The fields of the spec that have defaults, with the values that the last attempt was given.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "of_any_release")]
+    #[serde(default, deserialize_with = "of_any_release")]
     #[cfg_attr(feature = "kube", schemars(with = "EffectiveSpec"))]
     pub effective_spec: Option<EffectiveSpec>,
     /// The last five attempts, the newest last.
@@ -63,18 +57,16 @@ pub struct BenchmarkRunStatus {
     #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["number".to_string()])))]
     pub attempts: Vec<Attempt>,
     /// The model server that the operator started for the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ServerStatus"))]
     pub server: Option<ServerStatus>,
     /// True: the run was ended before all its requests were issued; the figures are of those that were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// The headline figures.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<RunSummary>,
     /// Figures of the summary as text for people, which `kubectl get` prints. Only of a run whose figures count: Passed,
     /// SLOViolated or Inconclusive, and not partial. A program reads the summary.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<Columns>,
     /// A row per stage, the first 24.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -93,7 +85,6 @@ pub struct BenchmarkRunStatus {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub objectives_truncated: bool,
     /// How good the answers were, if they were scored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<AccuracyStatus>,
     /// The files of the results folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -201,6 +192,7 @@ pub struct Resolved {
 }
 
 /// One try at the run.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -211,11 +203,11 @@ pub struct Attempt {
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub job_name: String,
     /// The UID of that Job: a name can be taken by another object, a UID cannot.
-    #[serde(default, rename = "jobUID", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "jobUID")]
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub job_uid: Option<String>,
     /// The UID of the ConfigMap with the launcher's input, which has the name of the Job. Only what it holds is believed.
-    #[serde(default, rename = "configMapUID", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "configMapUID")]
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub config_map_uid: Option<String>,
     /// The name of the launcher's pod, once it was seen.
@@ -223,7 +215,7 @@ pub struct Attempt {
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub pod_name: String,
     /// The UID of that pod. Only its termination message counts.
-    #[serde(default, rename = "podUID", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "podUID")]
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub pod_uid: Option<String>,
     /// The node that the pod ran on.
@@ -238,10 +230,8 @@ pub struct Attempt {
     /// When the operator decided on it.
     pub start_time: Timestamp,
     /// When the launcher was first seen measuring.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_time: Option<Timestamp>,
     /// When it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_time: Option<Timestamp>,
     /// How it ended.
     #[serde(default, skip_serializing_if = "Reported::is_empty")]

@@ -69,6 +69,7 @@ impl Outcome {
 
 /// The headline figures of a run. Latencies are of the requests that succeeded, all stages together. What was not measured
 /// is absent. Of several runs of the same load each figure is the mean of theirs, and absent where one of them lacks it.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -82,40 +83,29 @@ pub struct RunSummary {
     /// From the first scheduled request to the end of the last one.
     pub duration_microseconds: Microseconds,
     /// How late requests left after their scheduled time, 99th percentile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_lag_p99_microseconds: Option<Microseconds>,
     /// How long bytes may have lain before the launcher read them, 99th percentile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_delay_p99_microseconds: Option<Microseconds>,
     /// Share of the time in which the busiest load thread needed a CPU, in thousandths: 1000 is all of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_share_milli: Option<Milli>,
     /// Time to the first token, from the scheduled time for open-loop load, from sending for closed-loop load.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft: Option<Quantiles>,
     /// Time between two tokens of a request, pooled: each gap between content events, divided by the tokens per gap where the server
     /// reports more than one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub itl: Option<Quantiles>,
     /// Time per output token after the first: (last token - first token) / (OSL - 1), one value per request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tpot: Option<Quantiles>,
     /// Time to the last token, from the same start as TTFT.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Quantiles>,
     /// Requests that succeeded per second of the duration, in thousandths.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_second_milli: Option<Milli>,
     /// Output tokens of requests that succeeded per second of the duration, in thousandths.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens_per_second_milli: Option<Milli>,
     /// Prompt and output tokens of requests that succeeded per second of the duration, in thousandths; absent where the
     /// server did not tell the length of every prompt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_tokens_per_second_milli: Option<Milli>,
     /// Number of runs that the figures are the mean of: of a spec with repeat, those whose figures count. Absent where the load is
     /// run once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_of_runs: Option<u32>,
 }
 
@@ -133,6 +123,7 @@ pub struct Quantiles {
 }
 
 /// One row per stage.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -147,12 +138,9 @@ pub struct StageSummary {
     /// Of these, requests that were in flight, or due and not yet sent, when the run was stopped.
     pub cancelled: u64,
     /// 99th percentile of TTFT.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_p99_microseconds: Option<Microseconds>,
     /// 99th percentile of ITL.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub itl_p99_microseconds: Option<Microseconds>,
     /// Output tokens per second of the stage, in thousandths.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens_per_second_milli: Option<Milli>,
 }

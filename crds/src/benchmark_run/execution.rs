@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::field::is_default;
 
 /// Retries, deadlines and the time to drain.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -18,12 +19,11 @@ pub struct Execution {
     #[serde(default, skip_serializing_if = "is_default")]
     pub deadlines: Deadlines,
     /// Sends no load, and reports the finished results folder of an earlier run that is on the claim already. Absent: the load is sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Collect"))]
     pub collect: Option<Collect>,
     /// How long the launcher has to drain and to write its report after it was asked to stop, in seconds.
     /// Default: 60.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 5, max = 3600)))]
     pub grace_period_seconds: Option<u32>,
 }
@@ -45,16 +45,15 @@ pub struct Collect {
 pub const MAX_FOLDER_BYTES: usize = 128;
 
 /// Which failures start another attempt, and how many times.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Retry {
     /// How many times at most. Default: 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 4)))]
     pub limit: Option<u32>,
     /// After which failures. Default: Disrupted and StartTimeout.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 3)))]
     pub reasons: Option<Vec<RetryCause>>,
 }
@@ -72,25 +71,22 @@ pub enum RetryCause {
 }
 
 /// How long each part of an attempt may take, in seconds.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Deadlines {
     /// Until ConfigMap, volume and Job exist. Default: 900.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
     pub prepare_seconds: Option<u32>,
     /// From the creation of the Job until the launcher measures: scheduling, volume, image, readiness of the target.
     /// Default: 1800.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
     pub start_seconds: Option<u32>,
     /// From the start of the measurement until the launcher ends; of several repeats, for each of them. Default: 3600.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 604_800)))]
     pub run_seconds: Option<u32>,
     /// From the end of the launcher until its result is read. Default: 300.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
     pub collect_seconds: Option<u32>,
 }
@@ -106,69 +102,67 @@ pub enum Cancel {
 }
 
 /// What is deleted of a finished run, and when.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Cleanup {
     /// Deletes the BenchmarkRun itself, and with it its Jobs, pods and ConfigMaps. The results on the volume stay. Absent: the
     /// run stays.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "RunCleanup"))]
     pub run: Option<RunCleanup>,
     /// Deletes the Jobs of a finished run, and with them their pods and logs. The run with its status stays, and so do the results on
     /// the volume. Absent: they stay as long as the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "JobsCleanup"))]
     pub jobs: Option<JobsCleanup>,
     /// Removes the server of a finished run whose target.server.lifecycle is Keep or Reuse. One that runs share is removed when no other run
     /// uses it; where several have used it, the run that finished last decides. In a cluster only. Absent: it stays for 86400 seconds, a
     /// day.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ServerCleanup"))]
     pub server: Option<ServerCleanup>,
 }
 
 /// How long a finished BenchmarkRun stays.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct RunCleanup {
     /// Seconds from the completion of a run that succeeded to its deletion. Default: 604800, 7 days.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub after_success_seconds: Option<u32>,
     /// Seconds from the completion of a run that failed or was cancelled to its deletion. Default: 2592000, 30 days.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub after_failure_seconds: Option<u32>,
 }
 
 /// How long the Jobs of a finished run stay.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct JobsCleanup {
     /// Seconds from the completion of a run that succeeded to their deletion. Default: 3600, an hour.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub after_success_seconds: Option<u32>,
     /// Seconds from the completion of a run that failed or was cancelled to their deletion. Default: 604800, 7 days.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub after_failure_seconds: Option<u32>,
 }
 
 /// How long the server of a finished run stays.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct ServerCleanup {
     /// Seconds from the completion of a run that succeeded to its removal. Default: 3600, an hour.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub after_success_seconds: Option<u32>,
     /// Seconds from the completion of a run that failed or was cancelled to its removal. Default: 3600, an hour.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub after_failure_seconds: Option<u32>,
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::KeyRef;
 
 /// Where files come from. Exactly one of configMapRef and claim.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -16,12 +17,12 @@ use super::KeyRef;
 )]
 pub struct ProfileFile {
     /// One key of a ConfigMap. It becomes a file of the key's name in the folder of the profile, which finds it by that name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "KeyRef"))]
     pub config_map_ref: Option<KeyRef>,
 
     /// A whole volume, mounted read-only under /data and the claim's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ClaimRef"))]
     pub claim: Option<ClaimRef>,
 }

@@ -7,23 +7,22 @@ use serde::{Deserialize, Serialize};
 use crate::AnyValue;
 
 /// The accelerators behind the target. Reports derive rates per accelerator and costs from it, and from nothing else.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Hardware {
     /// The kind of accelerator, such as `H100-SXM-80GB`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
     pub accelerator: Option<String>,
     /// Number of accelerators that serve the model, over all replicas behind the target.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 1_000_000)))]
     pub accelerators: u32,
     /// Price of one accelerator for an hour, in the currency. A number above 0. Absent: no costs are reported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::price"))]
     pub price_per_accelerator_hour: Option<AnyValue>,
     /// The currency of the price, three capital letters as in ISO 4217, such as USD.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 3), regex(pattern = r"^[A-Z]{3}$")))]
     pub currency: Option<String>,
 }

@@ -12,23 +12,22 @@ use super::field::is_default;
 use crate::AnyValue;
 
 /// The pod that issues the load.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Launcher {
     /// The image. Default: the operator's own image.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub image: Option<String>,
 
     /// CPU and memory. Default: the operator's setting, in the chart launcher.resources. A CPU limit distorts what is measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Resources"))]
     pub resources: Option<Resources>,
 
     /// The service account of the pod, for its image pull secrets and for what a cluster grants by it, such as a security context
     /// constraint. Its token is not mounted. Default: that of the namespace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub service_account_name: Option<String>,
 
@@ -80,6 +79,7 @@ pub struct Resources {
 }
 
 /// Which nodes the launcher may run on.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -93,34 +93,29 @@ pub struct Scheduling {
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub tolerations: Vec<Toleration>,
     /// The PriorityClass of the pod. Default: that of the cluster.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub priority_class_name: Option<String>,
     /// The RuntimeClass of the pod. Default: the runtime of the node.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub runtime_class_name: Option<String>,
     /// The scheduler that chooses the node. A name that no scheduler has ends the run as StartTimeout. Default: that of the cluster.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub scheduler_name: Option<String>,
 }
 
 /// A taint that the launcher tolerates; the fields mean what they mean in a pod.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Toleration {
     /// Key of the taint; absent with operator Exists: every taint.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub key: Option<String>,
     /// Equal or Exists.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(regex(pattern = "^(Equal|Exists)$"), length(max = 8)))]
     pub operator: Option<String>,
     /// Value of the taint.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub value: Option<String>,
     /// NoSchedule, PreferNoSchedule or NoExecute; absent: every effect.
@@ -131,7 +126,6 @@ pub struct Toleration {
     )]
     pub effect: Option<String>,
     /// How long a NoExecute taint is tolerated, in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub toleration_seconds: Option<i64>,
 }

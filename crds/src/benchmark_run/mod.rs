@@ -83,6 +83,7 @@ pub const MAX_INLINE_PROFILE_BYTES: usize = 32 * 1024;
 pub const MAX_PROMPT_SALT_BYTES: usize = 128;
 
 /// One benchmark of one LLM serving endpoint: what to send to whom, and when the figures count.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(CustomResource, KubeSchema))]
@@ -148,7 +149,7 @@ pub struct BenchmarkRunSpec {
     pub target: Target,
 
     /// Whose profile format the profile is written in. Default: inference-perf.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Harness"))]
     pub harness: Option<Harness>,
 
@@ -158,13 +159,11 @@ pub struct BenchmarkRunSpec {
 
     /// The seed of every random draw of the run. The same seed and profile send the same requests at the same times.
     /// Default: each run draws a seed, which all its attempts use. The status and the report contain the seed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 0, max = MAX_SEED)))]
     pub seed: Option<u64>,
 
     /// How many times the load is run, one run after the other, each with prompts of its own. The figures of the status are then the
     /// mean of the runs, and repeats.json has the spread between them. Default: 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 30)))]
     pub repeat: Option<u32>,
 
@@ -185,7 +184,7 @@ pub struct BenchmarkRunSpec {
     pub slo: Slo,
 
     /// A profiler of the server in a part of one stage. Absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Profiling"))]
     pub profiling: Option<Profiling>,
 
@@ -194,7 +193,6 @@ pub struct BenchmarkRunSpec {
     pub execution: Execution,
 
     /// The LocalQueue of Kueue, in the namespace of the run, that says when the run may start. Absent: no queue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"), length(max = 63)))]
     pub queue_name: Option<String>,
 
@@ -205,7 +203,7 @@ pub struct BenchmarkRunSpec {
 
     /// Ends the run early. Graceful: stop issuing, drain, keep the partial result. Immediate: end the pod at once. Once it is
     /// set it cannot be removed. Absent: the run is not cancelled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Cancel"))]
     pub cancel: Option<Cancel>,
 
@@ -224,6 +222,7 @@ impl BenchmarkRun {
 }
 
 /// The workload.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -234,17 +233,15 @@ impl BenchmarkRun {
 )]
 pub struct Profile {
     /// A profile that ships with Benchwright. Absent, with inline and configMapRef absent too: sanity_random, of loadgen sanity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 128)))]
     pub name: Option<String>,
 
     /// The text of a profile, with template variables or without.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 32768)))]
     pub inline: Option<String>,
 
     /// A ConfigMap in the namespace of the run that holds the text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "KeyRef"))]
     pub config_map_ref: Option<KeyRef>,
 
@@ -261,7 +258,6 @@ pub struct Profile {
 
     /// Makes the texts of synthetic prompts those of an earlier run: the seeds.promptSalt of its report.json. Absent: every
     /// run and attempt has texts of its own, so that no server has them in its prefix cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 128)))]
     pub prompt_salt: Option<String>,
 

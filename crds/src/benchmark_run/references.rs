@@ -5,6 +5,7 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
 /// A Service in the namespace of the run.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -16,15 +17,13 @@ pub struct ServiceRef {
     )]
     pub name: String,
     /// Port of the Service. Default: 80.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 65535)))]
     pub port: Option<u16>,
     /// HTTP or HTTPS. Default: HTTP.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Scheme"))]
     pub scheme: Option<Scheme>,
     /// What stands before `/v1` in the path of every request. Default: /.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 1024), regex(pattern = r"^/[^\s?#]*$")))]
     pub path: Option<String>,
 }

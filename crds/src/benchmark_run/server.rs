@@ -23,6 +23,7 @@ pub const MAX_DEVICES: usize = 16;
 pub const MAX_DEVICE_NAME: u32 = 128;
 
 /// A model server that is started for the run, waited for as target.readiness says, watched, and ended.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -33,32 +34,30 @@ pub struct Server {
 
     /// Who starts it. Standalone: Benchwright. ModelService: you, with llm-d's own charts; Benchwright makes their values of these fields, and
     /// waits until the model servers behind gatewayRef are ready. VLLM in a cluster only. Default: Standalone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ServerMethod"))]
     pub method: Option<ServerMethod>,
 
     /// The Gateway that the load goes through with ModelService, which needs it. Its httpRoute is by default `llm-d-` and the name of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "GatewayRef"))]
     pub gateway_ref: Option<GatewayRef>,
 
     /// The image of the engine, in a cluster; VLLM, SGLang and Custom need it there. Default: for Simulator the image of the launcher.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 512)))]
     pub image: Option<String>,
 
     /// The model: its name on a hub, or its path. VLLM and SGLang need it, or modelClaim.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 1024)))]
     pub model: Option<String>,
 
     /// Weights on a claim in the namespace of the run, mounted read-only, in place of model. In a cluster only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ModelClaim"))]
     pub model_claim: Option<ModelClaim>,
 
     /// The token of the hub, for models that need one. In a cluster only; elsewhere the server inherits HF_TOKEN.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "HubToken"))]
     pub hub_token: Option<HubToken>,
 
@@ -75,7 +74,6 @@ pub struct Server {
 
     /// Bash script that runs before the engine, on the same machine; in a cluster, in the container of each replica. The variables that it
     /// exports reach the engine. The server fails where one of its commands fails.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = MAX_SERVER_SCRIPT)))]
     pub preprocess: Option<String>,
 
@@ -97,48 +95,41 @@ pub struct Server {
     pub env: BTreeMap<String, String>,
 
     /// GPUs that one copy of the model is spread over: a number, or Auto, all GPUs of the replica. Default: Auto.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::auto_or_count"))]
     pub tensor_parallel_size: Option<AnyValue>,
 
     /// The most tokens of prompt and answer together. Default: that of the engine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 100_000_000)))]
     pub max_model_len: Option<u32>,
 
     /// The most requests that are computed at a time. Default: that of the engine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 1_000_000)))]
     pub max_num_seqs: Option<u32>,
 
     /// The share of a GPU's memory that the engine may take, above 0 and up to 1. Default: that of the engine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub gpu_memory_utilization: Option<AnyValue>,
 
     /// The type of the weights and activations, such as bfloat16. Default: that of the engine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
     pub dtype: Option<String>,
 
     /// How the weights are quantized, such as fp8. Default: what the model says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
     pub quantization: Option<String>,
 
     /// How the weights are loaded, such as safetensors, runai_streamer or dummy. Default: that of the engine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
     pub load_format: Option<String>,
 
     /// The port on which it listens; outside of a cluster the first replica, and the others on those after it. Default: 8000;
     /// outside of a cluster any that is free.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 65535)))]
     pub port: Option<u16>,
 
     /// How many servers of the same kind share the load. Default: 1, and with devices as many as it has sets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 64)))]
     pub replicas: Option<u32>,
 
@@ -150,12 +141,12 @@ pub struct Server {
 
     /// Which replica a request goes to: RoundRobin, each in turn; LeastOutstanding, the one with the fewest requests under way.
     /// Default: RoundRobin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Distribution"))]
     pub distribution: Option<Distribution>,
 
     /// CPU, memory and GPUs of a replica. In a cluster only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Resources"))]
     pub resources: Option<Resources>,
 
@@ -164,18 +155,16 @@ pub struct Server {
     pub scheduling: Scheduling,
 
     /// The service account of the replicas' pods. Its token is not mounted. In a cluster only. Default: that of the namespace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub service_account_name: Option<String>,
 
     /// True: in a cluster a small program of Benchwright's starts the command in the container, keeps its log and the traces of a profiler, and
     /// gives them to the launcher. Default: true, but for Custom without command, because the entry point of an image is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrapper: Option<bool>,
 
     /// PerRun: started for the run and ended with it. Keep: started for the run and left running. Reuse: the running server of
     /// the same description is used, or one is started, and left running. Default: PerRun.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Lifecycle"))]
     pub lifecycle: Option<Lifecycle>,
 }

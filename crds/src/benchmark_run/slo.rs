@@ -16,6 +16,7 @@ pub const EVERY_STAGE: &str = "*";
 pub const MAX_REGRESSION_PERCENT: u32 = 1_000;
 
 /// What a run has to reach.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -27,7 +28,7 @@ pub const MAX_REGRESSION_PERCENT: u32 = 1_000;
 pub struct Slo {
     /// What an objective that is missed does. Fail: the run fails, with the outcome SLOViolated, or Inconclusive where an objective
     /// cannot be decided. Report: only the status and the report say so. Default: Fail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Enforcement"))]
     pub enforcement: Option<Enforcement>,
 
@@ -38,7 +39,7 @@ pub struct Slo {
     pub objectives: Vec<Objective>,
 
     /// An earlier run that the figure of each objective is compared with. Absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Baseline"))]
     pub baseline: Option<Baseline>,
 }
@@ -54,6 +55,7 @@ pub enum Enforcement {
 }
 
 /// One bound on one figure. Exactly one of max and min.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -73,22 +75,21 @@ pub struct Objective {
     pub metric: Metric,
 
     /// Which value of many: of a time alone, which needs it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Stat"))]
     pub stat: Option<Stat>,
 
     /// The name of a stage, such as r10; or "*": every stage has to meet the objective. Absent: the run as a whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
     pub stage: Option<String>,
 
     /// The largest value that meets the objective: for a time a duration such as 500ms, otherwise a number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::limit"))]
     pub max: Option<AnyValue>,
 
     /// The smallest value that meets the objective, in place of max.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::limit"))]
     pub min: Option<AnyValue>,
 }

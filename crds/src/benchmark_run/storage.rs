@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::AnyValue;
 
 /// Where the results folder is kept. Without pvc, s3 and none it is kept on a claim with the defaults of pvc.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -17,27 +18,27 @@ use crate::AnyValue;
 )]
 pub struct Storage {
     /// A PersistentVolumeClaim, created when it is missing and kept when the run is deleted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Pvc"))]
     pub pvc: Option<Pvc>,
     /// A bucket of S3, or of a server with its API: the launcher uploads the folder at the end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "S3"))]
     pub s3: Option<S3>,
     /// Keep no results folder: the headline figures in the status are all that stays.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "NoStorage"))]
     pub none: Option<NoStorage>,
     /// Whether a results folder that cannot be written fails the run. False: the figures count without it. Default: true.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required: Option<bool>,
     /// Full: a row for every request in requests.parquet, without prompts and outputs. None: no rows. Default: Full.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "PerRequestRecords"))]
     pub per_request_records: Option<PerRequestRecords>,
 }
 
 /// A PersistentVolumeClaim in the namespace of the run.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -50,30 +51,28 @@ pub struct Pvc {
     )]
     pub claim_name: Option<String>,
     /// The size to ask for when it is created, as a Kubernetes quantity. Default: 20Gi.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::quantity"))]
     pub size: Option<AnyValue>,
     /// The StorageClass when it is created. Default: that of the cluster.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub storage_class_name: Option<String>,
     /// Which finished results folders stay on the claim, of all runs that share it. Absent: all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "FolderRetention"))]
     pub retention: Option<FolderRetention>,
 }
 
 /// Which finished results folders stay on a claim. The launcher deletes those that are beyond either limit, after it has written its own.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct FolderRetention {
     /// The number of folders that stay, the newest, with that of this run. Absent: all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 10_000)))]
     pub keep_runs: Option<u32>,
     /// The age in days up to which a folder stays. Absent: any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 3_650)))]
     pub keep_days: Option<u32>,
 }

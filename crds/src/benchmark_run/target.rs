@@ -8,6 +8,7 @@ use super::{GatewayRef, Hardware, KeyRef, Server, ServiceRef, field::is_default}
 use crate::server_engine::MetricsKind;
 
 /// The serving stack under test.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -30,48 +31,47 @@ pub struct Target {
     pub url: Option<String>,
 
     /// A Service in the namespace of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ServiceRef"))]
     pub service_ref: Option<ServiceRef>,
 
     /// A Gateway of the Gateway API, whose address, listener and route give the URL.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "GatewayRef"))]
     pub gateway_ref: Option<GatewayRef>,
 
     /// The embedded simulated vLLM, inside the launcher: for a first run, for tests, and for measuring the launcher itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Simulator"))]
     pub simulator: Option<Simulator>,
 
     /// A model server that is started for the run and ended with it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Server"))]
     pub server: Option<Server>,
 
     /// The API to call. Default: what the profile says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Api"))]
     pub api: Option<Api>,
 
     /// The version of HTTP. Default: Auto.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "HttpVersion"))]
     pub http_version: Option<HttpVersion>,
 
     /// The model to ask for. Default: what the profile says, else the one that the server serves; a server with several models
     /// needs the name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
     pub model: Option<String>,
 
     /// The bearer token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Auth"))]
     pub auth: Option<Auth>,
 
     /// Private certificate authorities.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Tls"))]
     pub tls: Option<Tls>,
 
@@ -82,23 +82,23 @@ pub struct Target {
     /// Whether this run has the target to itself. Runs on the same host and port wait for each other; namespaces take turns. Runs with
     /// false share the target. An explicit true makes a host outside the cluster one target for all namespaces. Not used outside of a
     /// cluster. Default: true, per namespace for hosts outside the cluster.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclusive: Option<bool>,
 
     /// The accelerators behind the target, for rates per accelerator and costs in the report. Absent: neither is reported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Hardware"))]
     pub hardware: Option<Hardware>,
 
     /// Where the server's metrics are read while the load runs. Default: `/metrics` of the target, if it has any. An empty
     /// list: nowhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Vec<MetricsSource>", length(max = 32)))]
     pub metrics: Option<Vec<MetricsSource>>,
 }
 
 /// A source of metrics as Prometheus text. Exactly one of url and serviceRef. Every address of a host name is read: of a
 /// headless Service those of all its pods.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -118,11 +118,11 @@ pub struct MetricsSource {
     )]
     pub url: Option<String>,
     /// A Service in the namespace of the run. Its path is that of the metrics; without one: `/metrics`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ServiceRef"))]
     pub service_ref: Option<ServiceRef>,
     /// What the metrics are of. Default: Auto, which the names of the metrics decide.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "MetricsKind"))]
     pub kind: Option<MetricsKind>,
 }
@@ -209,6 +209,7 @@ pub struct Tls {
 }
 
 /// Where certificate authorities are. Exactly one of configMapRef and secretKeyRef.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -219,28 +220,28 @@ pub struct Tls {
 )]
 pub struct CaSource {
     /// A key of a ConfigMap in the namespace of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "KeyRef"))]
     pub config_map_ref: Option<KeyRef>,
 
     /// A key of a Secret in the namespace of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "KeyRef"))]
     pub secret_key_ref: Option<KeyRef>,
 }
 
 /// How to find out that the server is ready to be measured.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Readiness {
     /// Generate: a real generation of one token must succeed, because a server lists its models before it can answer.
     /// Models: `/v1/models` must answer. Default: Generate; with harness nop, whose own request is the first, Models.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ReadinessProbe"))]
     pub probe: Option<ReadinessProbe>,
     /// How long to wait for it, in seconds. Default: 900; outside of a cluster 60, where it starts no server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
     pub timeout_seconds: Option<u32>,
 }

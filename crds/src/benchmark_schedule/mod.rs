@@ -28,6 +28,7 @@ pub const DEFAULT_HISTORY: u32 = 10;
 pub const DEFAULT_TIME_ZONE: &str = "UTC";
 
 /// When to start runs of one template.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(CustomResource, KubeSchema))]
@@ -80,25 +81,22 @@ pub struct BenchmarkScheduleSpec {
     pub schedule: Option<String>,
 
     /// The time zone of the schedule, as a name of the tz database such as Europe/Berlin. Default: UTC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
     pub time_zone: Option<String>,
 
     /// Any text. Each change of it starts one run, also the first one of a new schedule; a commit, an image or a date is a good
     /// text. While a run of this schedule is under way the start waits for its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 256)))]
     pub trigger: Option<String>,
 
     /// What happens at a fixed time while a run of this schedule is under way. Forbid: that time is left out. Default, and
     /// the only value: Forbid.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ConcurrencyPolicy"))]
     pub concurrency_policy: Option<ConcurrencyPolicy>,
 
     /// How many seconds late a run may start, such as after the operator was down. Default: no limit; the newest missed time is
     /// made up for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 10, max = 2_147_483_647)))]
     pub starting_deadline_seconds: Option<u32>,
 
@@ -107,12 +105,10 @@ pub struct BenchmarkScheduleSpec {
     pub suspend: bool,
 
     /// How many succeeded runs are kept; older ones are deleted, and their results folders stay on the claim. Default: 10.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 0, max = 1_000)))]
     pub successful_runs_history_limit: Option<u32>,
 
     /// How many failed and cancelled runs are kept. Default: 10.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 0, max = 1_000)))]
     pub failed_runs_history_limit: Option<u32>,
 

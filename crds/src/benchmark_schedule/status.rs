@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Outcome, status::Condition};
 
 /// What the operator knows of a schedule.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -16,34 +17,25 @@ pub struct BenchmarkScheduleStatus {
     #[serde(default = "unseen")]
     pub observed_generation: i64,
     /// The schedule and the time zone that `countsSince` belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub expression: Option<String>,
     /// Times of the schedule before this one start no run: it is the creation of the schedule, its last change, or the end of a
     /// suspension.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts_since: Option<Timestamp>,
     /// The last time of the schedule that started a run or was left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_schedule_time: Option<Timestamp>,
     /// The next time of the schedule. Absent while it is suspended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_schedule_time: Option<Timestamp>,
     /// The run that is about to be created. It is noted before, so that no failure starts a run twice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starting: Option<Start>,
     /// The run that is under way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub active_run: Option<String>,
     /// The newest run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_run: Option<RunOfSchedule>,
     /// The run of the last trigger.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub triggered: Option<Triggered>,
     /// Why the last start was refused. Absent after a start that was not, and after a change of the spec.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
     /// Ready, Reconciling, Stalled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -75,6 +67,7 @@ impl Default for BenchmarkScheduleStatus {
 }
 
 /// A run that is about to be created.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -83,15 +76,14 @@ pub struct Start {
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub name: String,
     /// The time of the schedule that starts it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule_time: Option<Timestamp>,
     /// The trigger that starts it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
     pub trigger: Option<String>,
 }
 
 /// A run of a schedule.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -100,10 +92,8 @@ pub struct RunOfSchedule {
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub name: String,
     /// The outcome of the run. Absent until the run has finished.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// When the run finished.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Timestamp>,
 }
 

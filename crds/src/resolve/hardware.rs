@@ -11,16 +11,15 @@ const MOST: f64 = 1e6;
 const MAX_NAME: usize = 64;
 
 /// The accelerators behind the target.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hardware {
     /// The kind of accelerator; `None` where the user names none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accelerator: Option<String>,
     /// Their number, at least 1.
     pub accelerators: u32,
     /// Absent: costs are not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
 }
 

@@ -66,6 +66,7 @@ use crate::{
 };
 
 /// All that the launcher needs to know beside the profile. No default is left open in it.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedRun {
@@ -74,37 +75,28 @@ pub struct ResolvedRun {
     /// Where the load goes.
     pub endpoint: Endpoint,
     /// The replicas of the server that the operator started; absent: the launcher starts the server, or there are no several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_replicas: Option<ServerReplicas>,
     /// The server that the operator started for it; absent: it has another target, or none in a cluster.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<Box<ServerInPods>>,
     /// Where the server's metrics are read; absent: at the target, if it has any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Vec<MetricsEndpoint>>,
     /// The API to call; absent: the profile's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<Api>,
     /// The version of HTTP to speak.
     pub http_version: HttpVersion,
     /// The model to ask for; absent: the profile's, else the one that the server serves.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The file with the bearer token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_file: Option<PathBuf>,
     /// The file with further certificate authorities, PEM-encoded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<PathBuf>,
     /// Where the launcher may not connect; absent outside of a cluster.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub egress: Option<Egress>,
     /// What counts as a server that is ready.
     pub readiness_probe: ReadinessProbe,
     /// How long to wait for it.
     pub readiness_timeout: Span,
     /// The accelerators behind the target; absent: the user does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<Hardware>,
     /// Whose format the profile is in.
     pub harness: Harness,
@@ -125,27 +117,22 @@ pub struct ResolvedRun {
     /// Whether a results folder is kept.
     pub store_results: bool,
     /// The bucket that the results folder is uploaded to; absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upload: Option<Upload>,
     /// Which finished folders stay beside that of this run; absent: all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<FolderRetention>,
     /// Whether the figures count although the results folder could not be written.
     pub storage_required: bool,
     /// Bounds past which the figures do not count.
     pub validity: ValidityBounds,
     /// What the run has to reach; absent: nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<ResolvedSlo>,
     /// The window in which a profiler records the server; absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profiling: Option<ResolvedProfiling>,
     /// The earlier attempts whose results folder may be reported again. A folder alone proves nothing: whoever may create a run can write
     /// to a shared claim. These are attempts whose Job the operator saw complete, and whose result was lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finished_attempts: Vec<u32>,
     /// The results folder on the claim that is reported in place of a load.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collect: Option<String>,
     /// Whether the launcher prepares everything and then waits for a person, in place of the load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

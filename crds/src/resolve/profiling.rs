@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{EffectiveSpec, Errors, server::is_of_charts};
 use crate::{
-    benchmark_run::{BenchmarkRunSpec, Harness, ProfilerKind, ServerEngine},
+    benchmark_run::{BenchmarkRunSpec, Harness, ProfilerKind},
     units::Span,
     wording::quoted,
 };
@@ -21,16 +21,15 @@ const MAX_START: Duration = Duration::from_secs(604_800);
 const MAX_STAGE_CHARS: usize = 64;
 
 /// A window of a stage.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedProfiling {
     /// The profiler.
     pub kind: ProfilerKind,
     /// The stage; absent: the only one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
     /// When it begins, from the start of the stage; absent: at the end of the stage's warm-up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Span>,
     /// How long it lasts, above 0 and up to an hour.
     pub duration: Span,

@@ -11,36 +11,28 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A start of a server, as its log tells it. What the log does not have is absent.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Startup {
     pub outcome: Outcome,
     /// An engine with a log of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::engine_id")]
+    #[serde(default, with = "crate::engine_id")]
     pub engine: Option<ServerEngine>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The name under which the model is served, else the one that was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_format: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep_mode: Option<bool>,
     /// The first line with a time, where the log has one start only: the program was started before it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_line: Option<Timestamp>,
     /// When the server printed its arguments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<Timestamp>,
     /// When the server listed its routes; of several API servers the last one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Timestamp>,
     /// From `started` to `ready`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_seconds: Option<f64>,
     /// The part of `ready_seconds` in which no step was under way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncategorized_seconds: Option<f64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<Figure, f64>,
@@ -52,9 +44,7 @@ pub struct Startup {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<Gpu>,
     /// The arguments of the engine: those that differ from their defaults in vLLM, all of them in SGLang. Secrets are blacked out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<Map<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     pub log: LogFacts,
 }
@@ -102,15 +92,14 @@ impl Process {
 }
 
 /// A step of a start. Steps of different processes may be under way at the same time.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     pub name: StepName,
     /// The process that took it; of several that of which it ended last. `None`: its lines name no process.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
     /// The process that ended it, where no process both began and ended it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<Process>,
     /// How many processes took it.
     pub processes: u32,
@@ -120,17 +109,15 @@ pub struct Step {
 }
 
 /// A change of the sleep mode.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SleepWake {
     pub kind: SleepWakeKind,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     pub seconds: f64,
     /// Memory of a GPU, of the worker that printed it last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freed_gib: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_use_gib: Option<f64>,
 }
 
@@ -165,17 +152,15 @@ pub struct Gpu {
 }
 
 /// Why a server was not ready. Its texts are of the log; secrets in them are blacked out.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
     /// The first process that failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
     /// The exception of that process, else its first line with an error.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The number of that line in the log, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// The last line of the log.
     pub last_line: String,

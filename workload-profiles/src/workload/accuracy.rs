@@ -20,24 +20,21 @@ pub const PLAIN_CHECKS: [&str; 5] = ["rouge", "number", "letterAToD", "letterATo
 pub const BOUNDED_FIGURES: [&str; 6] = ["rouge1", "rouge2", "rougeL", "rougeLsum", "gsm8k", "exact_match"];
 
 /// How the answers of a load are scored.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Accuracy {
     /// One of [`BENCHMARK_CHECKS`], with one of [`SHARES`] or without, or one of [`PLAIN_CHECKS`].
     pub check: String,
     /// The file that has the expected answers; absent: that of the prompts. Row i belongs to sample i.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_set: Option<FileSource>,
     /// The column of the expected answers; absent: the one that the check knows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
     /// The `tokenizer.json` of the model, or its folder, which decodes token ids; absent: that of the workload. Without any, the text is
     /// scored that the server sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<FileSource>,
     /// NLTK's folder `punkt_tab/english`; absent: the one of the launcher's environment. Without any, what depends on sentences is
     /// not computed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub punkt: Option<PathBuf>,
     /// What the figures are held against.
     #[serde(default)]

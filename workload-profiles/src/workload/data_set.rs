@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{FileSource, PromptForm};
 
 /// A file of prompts, which is read once before the load.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DataSet {
@@ -23,13 +24,11 @@ pub struct DataSet {
     pub any_column: bool,
     /// The rows are rendered with the chat template of the workload's tokenizer before the load, and sent as token ids; absent: they are sent
     /// as they are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat_template: Option<ChatRendering>,
     /// The most tokens of each answer.
     pub output: OutputLength,
     /// The number of rows that are used, the first in their order that pass the filter. A file with fewer rows is refused. Absent:
     /// as many as the load needs, or all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// Which rows are used.
     #[serde(default, skip_serializing_if = "LengthFilter::is_empty")]
@@ -146,26 +145,21 @@ pub enum OutputLength {
 }
 
 /// Which rows of a data set are used, by their lengths in tokens; those of a session of several turns are added up. Both ends are included; absent: no bound.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct LengthFilter {
     /// The shortest prompt.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_input: Option<u32>,
     /// The longest prompt.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_input: Option<u32>,
     /// The shortest answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_output: Option<u32>,
     /// The longest answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u32>,
     /// The most tokens of prompt and answer together.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_total: Option<u32>,
     /// The fewest turns of a conversation.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_turns: Option<u32>,
 }
 

@@ -13,6 +13,7 @@ use crate::loadgen::{Phase, Scenario};
 pub const MAX_REQUESTS: u64 = 10_000_000;
 
 /// A part of the load with one shape. The next stage starts when all requests of this one have ended and its pause is over.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stage {
@@ -24,14 +25,11 @@ pub struct Stage {
     /// How long nothing is sent after the stage.
     pub pause_after: Span,
     /// Its first requests, which are sent but are in no figure; absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Margin>,
     /// Its last requests, which are sent but are in no figure; absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cool_down: Option<Margin>,
     /// How long requests may still run after the duration of the stage. Requests that are then under way are cancelled and count
     /// as incomplete. Absent: no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace: Option<Span>,
 }
 
@@ -245,16 +243,15 @@ pub enum Trace {
 }
 
 /// A recorded request.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceEntry {
     /// The time from the start of the stage, at speed 1.
     pub at: Span,
     /// Length of the prompt in tokens, where it was recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<u32>,
     /// Length of the answer in tokens, where it was recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<u32>,
 }
 

@@ -73,6 +73,7 @@ pub use work::Work;
 pub use crate::loadgen::{AutoQps, LoadGen, LoadGenTest, Phase};
 
 /// The load of one run.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Workload {
@@ -87,7 +88,6 @@ pub struct Workload {
     /// Whether answers are streamed. Without streams there is no TTFT, TPOT or ITL.
     pub streaming: bool,
     /// The model that requests name; absent: the one that the server serves.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Header fields sent with every request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -99,13 +99,10 @@ pub struct Workload {
     pub prompts: PromptReuse,
     /// The `tokenizer.json` of the model, with which prompts get exactly the requested length; absent: a prompt of n tokens has n
     /// words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<FileSource>,
     /// The text that prose is taken from; absent: the built-in one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corpus: Option<FileSource>,
     /// Images in the messages; absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<Images>,
     /// Classes of requests, such as LoRA adapters.
     #[serde(default, skip_serializing_if = "TrafficClasses::is_empty")]
@@ -116,19 +113,15 @@ pub struct Workload {
     /// When the requests are sent. Stages run one after the other.
     pub stages: Vec<Stage>,
     /// The MLPerf LoadGen tests whose phases are the stages; absent for any other load.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loadgen: Option<LoadGen>,
     /// How the answers are scored; absent: they are not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
     /// Which requests are in the figures.
     #[serde(default)]
     pub window: Window,
     /// Clients that go away early; absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abandonment: Option<Abandonment>,
     /// Tiny requests beside the load; absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<Probes>,
     /// Rules that end the load early because requests fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -274,23 +267,19 @@ impl Workload {
 }
 
 /// Bounds that a request must meet to count as good; none set: goodput is not reported.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Goodput {
     /// Time to the first token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft: Option<Span>,
     /// Time per output token after the first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tpot: Option<Span>,
     /// Mean gap between content events.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub itl: Option<Span>,
     /// Latency per output token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ntpot: Option<Span>,
     /// Time to the last token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Span>,
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::FileSource;
 
 /// Questions with four choices, each asked once, in the order of the data.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Questions {
@@ -13,24 +14,20 @@ pub struct Questions {
     /// Which questions of a folder are asked.
     pub split: Split,
     /// A file, or a folder, with the questions that are shown as examples; absent: the split dev of the folder `data`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub examples: Option<FileSource>,
     /// Examples before each question, of its own subject; 0 to 5.
     pub shots: u32,
     /// The most tokens of a prompt by the workload's tokenizer: a question whose prompt would be longer has fewer examples. Absent: each
     /// question has all of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_prompt_tokens: Option<u32>,
     /// Whose prompt.
     pub format: QuestionFormat,
     /// What stands before the prompt; absent in other formats than [`QuestionFormat::Chat`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instruction: Option<String>,
     /// The subjects whose questions are asked; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<String>,
     /// The most questions, of which each subject has an equal share; absent: all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_limit: Option<u64>,
     /// How the letter of an answer is found.
     pub scoring: AnswerScoring,
@@ -39,7 +36,6 @@ pub struct Questions {
     /// Whose table of domains.
     pub domains: Domains,
     /// The least share of right answers with which the run passes, 0 to 1; absent: any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_accuracy: Option<f64>,
     /// Whether the results have the counts of each subject and domain, and each answer.
     pub details: bool,

@@ -9,6 +9,7 @@ use super::{AcrossStages, FileSource};
 
 /// Sessions from files. Their requests, the order of these, and the times between them are those of the recording. A stage sends each
 /// session once, and ends when none is left. A stage that asks for more sessions than are left is refused before the load.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RecordedSessions {
@@ -19,7 +20,6 @@ pub struct RecordedSessions {
     /// The longest time between a request and the requests that it follows.
     pub max_wait: Span,
     /// The longest time in which nothing happens in a recording; longer ones are shortened. Absent: no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_idle: Option<Span>,
     /// Which times of the recording are kept.
     pub waits: RecordedWaits,
@@ -28,7 +28,6 @@ pub struct RecordedSessions {
     /// The most tokens of an answer whose length was not recorded.
     pub default_output: u32,
     /// The number of sessions; further ones are copies. Absent: those of the files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicate_to: Option<u32>,
     /// Whether each session begins with a text of its own, so that no two sessions share a prefix.
     pub unique: bool,
@@ -37,7 +36,6 @@ pub struct RecordedSessions {
     /// Which sessions are used: a text that [`Filter::parse`](crate::filter::Filter::parse) reads, over a record with `session_id`,
     /// `models`, `max_tokens`, the most tokens of prompt and answer of a request, `total_tokens` and `num_turns`, the number of
     /// requests, and, for spans, `source_id`, `harness`, `benchmark` and `spans`. Absent: all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
     /// Whether requests that failed in the recording are sent.
     pub include_errors: bool,

@@ -6,6 +6,7 @@ use crds::units::Span;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 /// How long a request, and each part of it, may take; absent: no limit. A request that takes longer fails.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Timeouts {
@@ -13,13 +14,13 @@ pub struct Timeouts {
     #[serde(deserialize_with = "above_zero")]
     pub connect: Span,
     /// From sending to the first event with a token. The head of the response does not end it: servers send the head at once.
-    #[serde(deserialize_with = "some_above_zero", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "some_above_zero")]
     pub first_token: Option<Span>,
     /// Between two events with a token, and from the last such event to the end of the stream.
-    #[serde(deserialize_with = "some_above_zero", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "some_above_zero")]
     pub token_gap: Option<Span>,
     /// From the scheduled time of the request to its end, including the connection.
-    #[serde(deserialize_with = "some_above_zero", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "some_above_zero")]
     pub request: Option<Span>,
 }
 

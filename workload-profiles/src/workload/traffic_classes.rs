@@ -50,6 +50,7 @@ impl TrafficClasses {
 const MAX_TURNS: usize = 100_000;
 
 /// A class of requests.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TrafficClass {
@@ -58,13 +59,11 @@ pub struct TrafficClass {
     /// Its share of the requests: this weight / the sum of all weights. Above 0.
     pub weight: f64,
     /// The model that its requests name, such as a LoRA adapter; absent: that of the workload.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Header fields beside those of the workload.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// The most tokens of an answer; absent: those of the request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<u32>,
     /// Fields of the body beside those of the workload.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]

@@ -39,18 +39,16 @@ pub struct EffectiveSpec {
 }
 
 /// How the target is reached.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Target {
     /// The embedded simulated vLLM, where it is the target.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulator: Option<Simulator>,
     /// How the Service is spoken to, where one is the target.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_ref: Option<Service>,
     /// The managed server, where one is the target.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<Server>,
     /// The version of HTTP.
     pub http_version: HttpVersion,
@@ -138,15 +136,14 @@ pub struct Launcher {
 }
 
 /// Where the results folder is kept.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Storage {
     /// The PersistentVolumeClaim of the results; absent where no results folder is kept on one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pvc: Option<Claim>,
     /// The bucket of the results; absent where they are kept in none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub s3: Option<S3>,
     /// Whether a results folder that cannot be written fails the run.
     pub required: bool,

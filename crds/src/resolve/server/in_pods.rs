@@ -24,16 +24,15 @@ pub const LOG_TOKEN: &str = "BENCHWRIGHT_LOG_TOKEN";
 pub const OWN_PROGRAM: &str = "/benchwright";
 
 /// A server that the operator started for the run.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerInPods {
     /// What was started.
     pub server: ManagedServer,
     /// Where its pods give their logs; absent: nothing keeps them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogAddress>,
     /// When its pods came to be; absent: it is not known yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<PodTimes>,
     /// Whether the run measures its sleep: an engine with a sleep mode that is known here is then started with it, and with its endpoints.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -22,13 +22,13 @@ pub enum Place {
 }
 
 /// A managed server with its defaults filled in: what all of its replicas have in common.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ManagedServer {
     /// Which program it is.
     pub engine: ServerEngine,
     /// The model, as the engine is given it; `None`: the engine knows which.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The engine runs without the server of its API.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -38,7 +38,6 @@ pub struct ManagedServer {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
     /// Bash script that runs before the command, in the same process.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preprocess: Option<String>,
     /// What follows the options for address and port.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -49,7 +48,6 @@ pub struct ManagedServer {
     /// The address that it listens on.
     pub host: String,
     /// The port of the first replica; `None`: any that is free.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
     /// How many there are, from 1 to 64.
     pub replicas: u32,

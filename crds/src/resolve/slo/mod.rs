@@ -38,6 +38,7 @@ pub struct ResolvedSlo {
 }
 
 /// One bound on one figure.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedObjective {
@@ -46,10 +47,8 @@ pub struct ResolvedObjective {
     /// The figure.
     pub metric: Metric,
     /// Which value of many; of a time alone, and always of one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stat: Option<Stat>,
     /// A stage, or `*`; absent: the run as a whole. [`ResolvedObjective::scope`] tells which.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
     /// The limit.
     pub bound: Bound,
@@ -77,16 +76,15 @@ pub enum Scope<'a> {
 }
 
 /// An earlier run that figures are compared with.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedBaseline {
     /// The `report.json` of that run. `resolve` does not know it: the operator fills it in from the status of that run, and a
     /// command line by `--baseline`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<PathBuf>,
     /// The SHA-256 of that file in hex, from the status of that run. It reveals a changed file, because others may write to the claim.
     /// `None`: the status contains none, or a command line named the file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// By how many percent of the earlier value a figure may be worse.
     pub max_regression_percent: u32,

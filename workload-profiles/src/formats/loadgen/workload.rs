@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Effective, Mode, Qsl, Settings};
 
 /// MLPerf LoadGen tests on one data set, one after the other. Sample i of the data set is request i of the workload's source.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoadGen {
@@ -18,15 +19,12 @@ pub struct LoadGen {
     pub qsl: Qsl,
     /// The most requests under way at once in Server and Offline. Other requests wait in the client, and their latency includes
     /// the wait. Absent: no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_concurrency: Option<u32>,
     /// Samples of Offline in one request, with a prompt each: static batches. Absent: each sample has a request of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_size: Option<u32>,
     /// The tests, in order. Each has logs of its own.
     pub tests: Vec<LoadGenTest>,
     /// How the target rate is found before the tests; absent: it is in their settings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_qps: Option<AutoQps>,
     /// The text of the user.conf that was applied; empty: none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
