@@ -14,8 +14,10 @@ use serde::{
 use workload_profiles::workload::{DataSetFormat, roles};
 
 use super::{
-    DataSetError, Limits, MAX_ROW, MAX_ROWS,
-    columns::{Label, too_many},
+    DataSetError,
+    columns::too_many,
+    label::Label,
+    limits::{Limits, MAX_ROW, MAX_ROWS},
     row::Row,
     sink::RowSink,
     source::{self, Source},

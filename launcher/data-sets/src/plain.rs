@@ -9,7 +9,7 @@ use serde::de::value::{Error, MapDeserializer};
 
 use super::{
     DataSetError,
-    columns::Label,
+    label::Label,
     sink::{RowSink, no_utf8},
 };
 use files::lines::{Bounded, Line, read_line};

@@ -11,7 +11,7 @@ use python_data::{
     zip,
 };
 
-use super::{DataSetError, columns::Label, sink::RowSink, tree::take};
+use super::{DataSetError, label::Label, sink::RowSink, tree::take};
 
 /// The files of a folder of arrays.
 pub(super) const PADDED: [&str; 3] = ["input_ids_padded.npy", "input_lens.npy", "masked_tokens.npy"];

@@ -9,7 +9,7 @@ use serde::{Deserializer, de::DeserializeSeed};
 
 use super::{
     DataSetError,
-    columns::Label,
+    label::Label,
     row::{Columns, Row, RowSeed},
     selection::{Rules, Selection},
 };

@@ -15,9 +15,11 @@ use python_data::{npy, zip};
 use workload_profiles::workload::DataSetFormat;
 
 use super::{
-    DataSetError, Limits,
+    DataSetError,
     compression::{Compression, decompressed},
-    json, parquet, plain,
+    json,
+    limits::Limits,
+    parquet, plain,
     python::{self, PADDED},
     sink::RowSink,
     tree,

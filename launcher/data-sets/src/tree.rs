@@ -14,7 +14,7 @@ use serde::de::{
 use serde_json::error::Category;
 use workload_profiles::workload::roles::{CHAT, TOKENS};
 
-use super::{DataSetError, columns::Label, sink::RowSink};
+use super::{DataSetError, label::Label, sink::RowSink};
 use files::lines::Bounded;
 
 /// The most bytes of memory for the values of a file.

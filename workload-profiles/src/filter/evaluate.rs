@@ -4,7 +4,10 @@ use std::{borrow::Cow, cmp::Ordering};
 
 use serde_json::Value;
 
-use super::{Comparison, Expression, RecordError};
+use super::{
+    error::RecordError,
+    expression::{Comparison, Expression},
+};
 use crate::problem::quoted;
 
 /// The value of an expression.

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    Comparison, Expression, FilterError,
+    error::{FilterError, KNOWN},
+    expression::{Comparison, Expression},
     tokens::{Token, TokenKind, split},
 };
 
@@ -11,10 +12,6 @@ use super::{
 const MAX_BYTES: usize = 4096;
 /// The most parentheses, brackets and negations around an expression: the parser calls itself for each.
 const MAX_DEPTH: usize = 64;
-
-/// What a message suggests where something unknown stands.
-pub(super) const KNOWN: &str = "known are comparisons, in, and, or, not, len(...), x['key'], x.get('key', default), texts, numbers and lists; \
-                                a filter is read, never run as code";
 
 /// Parses a filter.
 ///

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::FilterError;
+use super::error::{FilterError, KNOWN};
 
 /// A word, a sign or a literal, and its position in characters from 1.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,6 +105,6 @@ fn sign(rest: &[char], at: usize) -> Result<(TokenKind, usize), FilterError> {
     let begins = |sign: &str| sign.chars().enumerate().all(|(index, it)| rest.get(index) == Some(&it));
     match SIGNS.into_iter().find(|it| begins(it)) {
         Some(sign) => Ok((TokenKind::Sign(sign), sign.len())),
-        None => Err(error(at, format!("{:?}", rest[0]), super::parser::KNOWN)),
+        None => Err(error(at, format!("{:?}", rest[0]), KNOWN)),
     }
 }

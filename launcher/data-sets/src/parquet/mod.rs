@@ -24,7 +24,7 @@ use parquet::{
 };
 use serde_json::{Map, Value};
 
-use super::{DataSetError, columns::Label, sink::RowSink};
+use super::{DataSetError, label::Label, sink::RowSink};
 use pages::RowGroup;
 use schema::SchemaProblem;
 

@@ -4,6 +4,8 @@ mod chats;
 mod choice;
 mod format;
 
+use std::io;
+
 use crds::benchmark_run::Api;
 use proptest::prelude::*;
 use workload_profiles::workload::{PromptColumn, PromptForm};

@@ -13,6 +13,7 @@ mod concurrency_limit;
 mod context;
 mod departures;
 mod in_flight;
+mod load_error;
 mod logprob_fields;
 mod measured_rate;
 mod open_loop;
@@ -21,6 +22,7 @@ mod outputs;
 mod plan;
 mod prepare;
 mod probes;
+mod progress;
 mod query_loop;
 mod record_memory;
 mod runner;
@@ -39,12 +41,8 @@ mod worker;
 use std::{
     any::Any,
     borrow::Cow,
-    io,
     path::Path,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     thread,
     time::Duration,
 };
@@ -56,22 +54,22 @@ use workload_profiles::{
 };
 
 use crate::{
-    client::{Target, TargetError},
-    hold::Hold,
-    prompt_files::{self, PromptFilesError},
-    recorded::{self, RecordedError},
-    requests::{RequestsError, Seeds, Texts},
+    client::Target,
+    prompt_files, recorded,
+    requests::{Seeds, Texts},
     stop::{Stop, StopState},
-    trace::{self, TraceError},
+    trace,
     vitals::{Watch, receive},
 };
 use clock::Clock;
 use files::file_digest::FileDigest;
 pub use in_flight::{check_join, poll_and_spawn};
+pub use load_error::LoadError;
 use measurement::{load_result::LoadResult, phase::Phase, recorder::Keep, vitals::Vitals};
 pub use outcome_counts::OutcomeCounts;
 pub use outputs::{KeepOutputs, Numbers};
 pub use plan::LoadPlan;
+pub use progress::Progress;
 use prompts::{
     Rows,
     source::{PromptSource, ReadPrompts, ReadRows},
@@ -84,117 +82,6 @@ use worker::Worker;
 /// Ready tasks that a runtime polls before it polls sockets and timers. Fewer keep sends and timestamps closer to their
 /// time; more save system calls.
 pub const EVENT_INTERVAL: u32 = 31;
-
-/// Why a load cannot be issued.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// The requests cannot be prepared.
-    #[error(transparent)]
-    Requests(#[from] RequestsError),
-    /// A stage is a phase, and the load has no queries for it.
-    #[error("no queries were drawn for the stage {stage}; this is a bug, please report it")]
-    NoQueries { stage: String },
-    /// The rows of the data set, or the questions, were not read.
-    #[error("no prompts were read for the requests; this is a bug, please report it")]
-    NoPrompts,
-    /// A trace cannot be replayed.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// The tokenizer or the corpus cannot be used.
-    #[error(transparent)]
-    Prompts(#[from] PromptFilesError),
-    /// Recorded sessions cannot be sent.
-    #[error(transparent)]
-    Recorded(#[from] RecordedError),
-    /// A header field of a traffic class cannot be sent.
-    #[error("the header fields of a traffic class: {0}")]
-    Headers(TargetError),
-    /// The operating system refuses a thread or a runtime.
-    #[error("the launcher cannot start {what}; give it more memory, threads or open files (ulimit -n)")]
-    System { what: &'static str, source: io::Error },
-    /// A worker panicked.
-    #[error("a thread of the launcher ended early: {message}; this is a bug, please report it")]
-    Panic {
-        /// The message of the panic.
-        message: String,
-    },
-}
-
-impl LoadError {
-    /// The error without words of a file, which a server may have sent, or of a filter. `None`: the message has none.
-    pub fn without_words(&self) -> Option<String> {
-        match self {
-            LoadError::Prompts(error) => error.without_words(),
-            LoadError::Recorded(error) => error.without_words(),
-            // A message about a trace has the number of the line, and no word of it.
-            LoadError::Trace(_)
-            | LoadError::Requests(_)
-            | LoadError::NoQueries { .. }
-            | LoadError::NoPrompts
-            | LoadError::Headers(_)
-            | LoadError::System { .. }
-            | LoadError::Panic { .. } => None,
-        }
-    }
-}
-
-/// How far the load has come. The counters are not read at one instant: they may differ by a request.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Requests of the stages whose number is known, see [`Progress::planned_requests`].
-    pub planned: AtomicU64,
-    /// Stages whose number of requests is not known: answers or time decide it, or stages that have not run yet.
-    pub undecided_stages: AtomicU64,
-    pub issued: AtomicU64,
-    /// Requests that have ended, failed ones included.
-    pub ended: AtomicU64,
-    /// Requests that failed or were cancelled.
-    pub failed: AtomicU64,
-    /// Requests that ended without success, by the way in which they ended.
-    pub not_ok: OutcomeCounts,
-    /// Events with output, of all requests that have ended.
-    pub output_events: AtomicU64,
-    /// Index of the stage that runs. Who reads it with `Acquire` finds in `began` when that stage began, or a later one.
-    pub stage: AtomicU64,
-    /// When this stage began, in nanoseconds on the clock of the timeline.
-    pub began: AtomicU64,
-    /// Requests that had ended when this stage began.
-    pub ended_before: AtomicU64,
-    /// When the pause after this stage ends, in nanoseconds on the same clock. Before `began` if the pause has not
-    /// begun.
-    pub pause_until: AtomicU64,
-    /// How many stages are over: all of their requests have ended. It is not counted for the last one, with which the load ends.
-    pub stages_over: AtomicU64,
-    /// Keeps the next stage from beginning.
-    pub hold: Hold,
-    /// The bits of the rate that earlier stages gave to this stage; 0 if its rate was known before the run.
-    pub measured_rate: AtomicU64,
-    /// Times to the first token, counted from the scheduled time.
-    pub ttft: RecentTimes,
-    /// What is planned; empty before the load begins.
-    pub timeline: OnceLock<Timeline>,
-}
-
-impl Progress {
-    /// Fewer requests are sent than were planned.
-    fn leave_out(&self, requests: u64) {
-        // 0 stands for a number that is not known.
-        let less = |planned: u64| planned.checked_sub(requests).filter(|it| *it > 0);
-        let _ = self.planned.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-    }
-
-    /// Requests of all stages; `None` where the number of a stage is not known.
-    pub fn planned_requests(&self) -> Option<u64> {
-        let planned = self.planned.load(Ordering::Relaxed);
-        (self.undecided_stages.load(Ordering::Relaxed) == 0 && planned > 0).then_some(planned)
-    }
-
-    /// Requests that were issued and have not ended.
-    pub fn under_way(&self) -> u64 {
-        let ended = self.ended.load(Ordering::Relaxed);
-        self.issued.load(Ordering::Relaxed).saturating_sub(ended)
-    }
-}
 
 /// The contents of a workload's files: read once, however often the workload is issued.
 #[derive(Debug)]

@@ -15,10 +15,10 @@ use tracing::warn;
 use workload_profiles::workload::{MAX_REQUESTS, StopRule, StopScope};
 
 use super::{
-    Progress,
     concurrency_limit::ConcurrencyLimit,
     measured_rate::{Drawn, Earlier, StageCounts},
     plan::{LoadPlan, PlannedLoad, PlannedStage, Slots},
+    progress::Progress,
     start_rate::StartRate,
     stop_rules::StopRules,
     target_health::TargetHealth,

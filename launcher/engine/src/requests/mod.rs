@@ -6,11 +6,14 @@
 
 mod data_set_row;
 mod draft;
+mod error;
 mod images;
 mod lengths;
 mod prefixes;
 mod random;
+mod request_lengths;
 mod row_choice;
+mod seeds;
 mod shared_prefix;
 mod text;
 mod text_seed;
@@ -23,179 +26,28 @@ use std::sync::Arc;
 use crds::units::Seed;
 use measurement::rows_used::RowsUsed;
 use prompts::{Rows, source::PromptSource};
-use rand::SeedableRng as _;
-use rand_chacha::ChaCha8Rng;
 use workload_profiles::{
     Notice,
-    workload::{DataSet, Images, PromptForm, PromptReuse, RequestSource, TraceEntry},
+    workload::{DataSet, Images, PromptForm, PromptReuse, RequestSource},
 };
 
 use crate::trace::Blocks;
 pub use draft::Draft;
+pub use error::RequestsError;
 use images::ImagePool;
 pub(crate) use lengths::{LengthDraws, Sampler};
 pub(crate) use prefixes::PrefixTexts;
 use random::Random;
+pub use request_lengths::{RecordedLengths, RequestedLengths};
 pub(crate) use row_choice::RowChoice;
+pub use seeds::Seeds;
+pub(crate) use seeds::draws;
 pub(crate) use shared_prefix::SharedPrefix;
 pub use text::{Texts, TextsError};
-use text_seed::SharedTextSeed;
-pub(crate) use text_seed::TextSeed;
+pub(crate) use text_seed::{TextSeed, tokens_of, words_of};
 pub use times::TimeDraws;
 pub(crate) use trace_blocks::BlockTexts;
 use trace_blocks::TraceBlocks;
-
-/// Why requests cannot be prepared.
-#[derive(Debug, thiserror::Error)]
-pub enum RequestsError {
-    /// There are more prompts than can be shuffled.
-    #[error(
-        "the shared prefixes have {groups} groups of {prompts_per_group} prompts; at most {} prompts can be shuffled, so lower one of the two",
-        shared_prefix::MAX_PROMPTS
-    )]
-    TooManyPrompts { groups: u32, prompts_per_group: u32 },
-    /// There are more distinct prefixes than can be kept apart.
-    #[error("there are {prefixes} distinct prefixes, and {} are possible; lower their number", prefixes::MAX_PREFIXES)]
-    TooManyPrefixes {
-        /// Prefixes of all buckets.
-        prefixes: u32,
-    },
-    /// Anthropic's API needs a length.
-    #[error(
-        "the server is to decide how long answers are, but the Messages API requires max_tokens; set an output length"
-    )]
-    NoOutputLength,
-    /// Images beside prompts that cannot hold them.
-    #[error(
-        "there are images, which only the prompts of a chat of one turn can hold; call chats, or take the images out"
-    )]
-    ImagesOutsideOfChat,
-    /// No image can be made.
-    #[error("images have no size; give at least one")]
-    NoImageSize,
-    /// The encoder refuses an image.
-    #[error("an image of {width} x {height} pixels cannot be encoded: {cause}; choose sizes from 1 to 8192")]
-    Image {
-        /// Pixels in a row.
-        width: u32,
-        /// Pixels in a column.
-        height: u32,
-        /// What the encoder says.
-        cause: String,
-    },
-    /// Users who never stop talking cannot be what a load starts.
-    #[error("the users of multi-turn shared prefixes have no last turn; let the load start requests, not sessions")]
-    EndlessSessions,
-    /// A load of requests deals them to a fixed number of sessions.
-    #[error(
-        "the load starts requests, and its conversations have no number; set their count, or let the load start sessions"
-    )]
-    UncountedSessions,
-    /// The requests of a recorded session have an order of their own.
-    #[error("recorded sessions are started as a whole; let sessions.unit be session")]
-    RequestsOfRecorded,
-    /// Users send requests, each in turn.
-    #[error(
-        "a load of users sends the turns of each user at its times, and so starts requests; let sessions.unit be request"
-    )]
-    UsersOfSessions,
-    /// No header field has such a name.
-    #[error("sessions.header is {name:?}, no name of a header field; use letters, digits and dashes")]
-    SessionHeader { name: String },
-    /// A LoadGen phase decides itself which sample is sent when.
-    #[error("a LoadGen test sends samples, and its requests are the turns of sessions; choose another request source")]
-    SessionsOfLoadGen,
-    /// A chat message is a text.
-    #[error("the prompts are token ids, which a chat cannot hold; call completions, or make the prompts of words")]
-    TokenIdsInChat,
-    /// A stage needs more rows than the data set has.
-    #[error(
-        "the stage {stage} sends {wanted}, and the data set has {rows} rows, one for each; set a count of at most {rows}"
-    )]
-    TooFewRows { stage: String, wanted: String, rows: u64 },
-    /// A stage needs more recorded sessions than are left.
-    #[error(
-        "the stage {stage} needs {wanted} recorded sessions, and {left} are left; lower its count, name more files, or let copies follow by duplicateTo"
-    )]
-    TooFewSessions { stage: String, wanted: u64, left: u64 },
-    /// A stage ends with the rows of the data set, and begins at a row that is not known before the load.
-    #[error(
-        "the stage {stage} ends with the data set, and begins where the stages before it end, which send as many requests as their time allows; set a count for each of them"
-    )]
-    UnknownFirstRow { stage: String },
-    /// A stage has no hashes.
-    #[error(
-        "the stage {stage} replays no trace with hashes, and the requests are the blocks that a trace names by hashes; replay a trace, and set hashesColumn"
-    )]
-    NoHashes { stage: String },
-    /// The sample library is larger than the data set.
-    #[error("the sample library has {samples} samples, and {rows} rows of the data set are used; use as many")]
-    TooFewSamples {
-        /// Samples of the library.
-        samples: u64,
-        /// Rows of the data set that are used.
-        rows: u64,
-    },
-}
-
-/// The seeds of a run.
-#[derive(Clone, Copy, Debug)]
-pub struct Seeds<'a> {
-    /// The seed of times, lengths, order and texts.
-    pub run: Seed,
-    /// Added to the seed of texts that no other run may send.
-    pub prompt_salt: &'a str,
-}
-
-impl Seeds<'_> {
-    /// A seed for one purpose that no other run has.
-    pub(crate) fn salted(self, purpose: &str) -> Seed {
-        self.run.derive(&format!("{purpose}/{}", self.prompt_salt))
-    }
-}
-
-/// For a load whose texts may repeat those of another run: a test, or a trial against its own server.
-impl From<Seed> for Seeds<'static> {
-    fn from(run: Seed) -> Self {
-        Seeds { run, prompt_salt: "" }
-    }
-}
-
-/// The requested lengths, in tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RequestedLengths {
-    /// Length of the prompt; `None` for mock prompts.
-    pub input: Option<u32>,
-    /// The prompt has exactly this many tokens, to which a server may add special ones. Otherwise it consists of words
-    /// with about as many tokens.
-    pub is_exact: bool,
-    /// Length of the answer; `None` if the server decides.
-    pub output: Option<u32>,
-}
-
-/// The lengths in a trace, in tokens, which replace those of the source. Eight bytes a request, so that ten million
-/// fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RecordedLengths {
-    /// Length of the prompt; 0 if none was recorded.
-    input: u32,
-    /// Length of the answer; 0 if none was recorded.
-    output: u32,
-}
-
-impl RecordedLengths {
-    pub fn from_entry(entry: &TraceEntry) -> RecordedLengths {
-        RecordedLengths { input: entry.input.unwrap_or_default(), output: entry.output.unwrap_or_default() }
-    }
-
-    fn input(self) -> Option<u32> {
-        (self.input > 0).then_some(self.input)
-    }
-
-    fn output(self) -> Option<u32> {
-        (self.output > 0).then_some(self.output)
-    }
-}
 
 /// All requests of a workload. Each is made when it is needed.
 #[derive(Debug)]
@@ -385,24 +237,6 @@ impl Requests {
             },
         }
     }
-}
-
-/// Appends this many random words, which are the same for the same stage and number.
-pub(crate) fn words_of(texts: TextSeed, stage: usize, number: u64, words: u32, text: &mut String) {
-    text::words(words, &mut texts.draws(stage, number, words), text);
-}
-
-/// Appends random words of this many tokens, which are the same for the same stage and number.
-pub(crate) fn tokens_of(texts: &Texts, seed: TextSeed, stage: usize, number: u64, tokens: u32, text: &mut String) {
-    // The lengths of prompts with a history are not exact in any case.
-    let _ = texts.words(tokens, &mut seed.draws(stage, number, tokens), text);
-}
-
-/// The random numbers of one item for one purpose, independent of those of any other item.
-pub(crate) fn draws(purpose: Seed, item: u64) -> ChaCha8Rng {
-    let mut rng = ChaCha8Rng::seed_from_u64(purpose.0);
-    rng.set_stream(item);
-    rng
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use crds::units::Seed;
 use rand::{RngExt as _, seq::SliceRandom as _};
 use workload_profiles::workload::{PrefixChoice, PrefixPlace, Prefixes, PromptReuse, TokenIdRange};
 
-use super::{RequestsError, Seeds, SharedTextSeed, Texts, draws, token_ids};
+use super::{RequestsError, Seeds, Texts, draws, text_seed::SharedTextSeed, token_ids};
 
 /// The most distinct prefixes.
-pub(super) const MAX_PREFIXES: u32 = 1_000_000;
+const MAX_PREFIXES: u32 = 1_000_000;
 /// The entries of an order with equal shares, where the prefixes are fewer. Each round of prefixes is shuffled by itself.
 const ORDER: usize = 1 << 13;
 /// The most bytes of prefixes that are kept. The others are made again for each request.
@@ -69,7 +69,7 @@ impl PrefixTexts {
             return Ok(None);
         }
         if end > MAX_PREFIXES {
-            return Err(RequestsError::TooManyPrefixes { prefixes: end });
+            return Err(RequestsError::TooManyPrefixes { prefixes: end, most: MAX_PREFIXES });
         }
         let order = seeds.run.derive("requests/prefix-choice");
         let choice = match prefixes.choice {

@@ -11,12 +11,13 @@ use rand::seq::SliceRandom as _;
 use workload_profiles::workload::{LengthDistribution, PromptReuse, RequestSource};
 
 use super::{
-    RequestedLengths, RequestsError, Seeds, SharedTextSeed, Texts, draws,
+    RequestedLengths, RequestsError, Seeds, Texts, draws,
     lengths::{LengthDraws, Sampler},
+    text_seed::SharedTextSeed,
 };
 
 /// The most prompts in all groups. Their order takes four bytes each.
-pub(super) const MAX_PROMPTS: u32 = 16_000_000;
+const MAX_PROMPTS: u32 = 16_000_000;
 /// The most bytes of prefixes that are kept. The others are made again for each request.
 const MAX_KEPT: u64 = 64 << 20;
 /// A common word and its space.
@@ -46,7 +47,7 @@ impl SharedPrefix {
         order_seed: Seed,
         [prefix_texts, question_texts]: [SharedTextSeed; 2],
     ) -> Result<SharedPrefix, RequestsError> {
-        let too_many = RequestsError::TooManyPrompts { groups, prompts_per_group };
+        let too_many = RequestsError::TooManyPrompts { groups, prompts_per_group, most: MAX_PROMPTS };
         let size = groups.checked_mul(prompts_per_group).filter(|it| *it <= MAX_PROMPTS).ok_or(too_many)?;
         let mut order: Vec<u32> = (0..size.max(1)).collect();
         order.shuffle(&mut draws(order_seed, 0));

@@ -5,7 +5,10 @@ use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 use workload_profiles::workload::PromptReuse;
 
-use super::{Seeds, draws};
+use super::{
+    seeds::{Seeds, draws},
+    text::{Texts, words},
+};
 
 /// Draws the text of each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +94,17 @@ impl SharedTextSeed {
             false => draws(self.seed, index),
         }
     }
+}
+
+/// Appends this many random words, which are the same for the same stage and number.
+pub(crate) fn words_of(texts: TextSeed, stage: usize, number: u64, count: u32, text: &mut String) {
+    words(count, &mut texts.draws(stage, number, count), text);
+}
+
+/// Appends random words of this many tokens, which are the same for the same stage and number.
+pub(crate) fn tokens_of(texts: &Texts, seed: TextSeed, stage: usize, number: u64, tokens: u32, text: &mut String) {
+    // The lengths of prompts with a history are not exact in any case.
+    let _ = texts.words(tokens, &mut seed.draws(stage, number, tokens), text);
 }
 
 #[cfg(test)]

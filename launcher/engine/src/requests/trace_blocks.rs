@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use workload_profiles::workload::PromptReuse;
 
-use super::{RecordedLengths, RequestedLengths, Seeds, SharedTextSeed, TextSeed, Texts};
+use super::{
+    RecordedLengths, RequestedLengths, Seeds, Texts,
+    text_seed::{SharedTextSeed, TextSeed},
+};
 use crate::trace::Blocks;
 
 /// Makes prompts of blocks.

@@ -2,7 +2,11 @@
 
 use std::{collections::VecDeque, num::NonZeroU32, sync::Arc, time::Duration};
 
-use super::{ChainTexts, NewTurn, prompt::PromptStyle};
+use super::{
+    chain_texts::ChainTexts,
+    prompt::PromptStyle,
+    turn::{NewTurn, PastTurn},
+};
 use crate::requests::{RequestedLengths, Texts};
 
 /// The most bytes that a session keeps of what was said: more than the longest context of a model.
@@ -31,26 +35,6 @@ pub(crate) struct Chain {
 struct Asked {
     user: Arc<str>,
     tokens: u32,
-}
-
-/// A turn with its answer.
-#[derive(Clone, Debug)]
-pub(super) struct PastTurn {
-    pub(super) user: Arc<str>,
-    pub(super) answer: Box<str>,
-    /// Tokens of both.
-    tokens: u32,
-}
-
-impl PastTurn {
-    pub(super) fn new(user: Arc<str>, answer: Box<str>, tokens: u32) -> PastTurn {
-        PastTurn { user, answer, tokens }
-    }
-
-    /// Bytes of its texts.
-    pub(super) fn bytes(&self) -> usize {
-        self.user.len() + self.answer.len()
-    }
 }
 
 /// What the server answered to a turn.

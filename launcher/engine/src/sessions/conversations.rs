@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use workload_profiles::workload::{Conversations as Source, History, PrefixPlace, PromptReuse};
 
-use super::{NewTurn, Opening};
+use super::turn::{NewTurn, Opening};
 use crate::requests::{LengthDraws, PrefixTexts, RequestsError, Sampler, Seeds, TextSeed, Texts, TimeDraws, tokens_of};
 
 /// The most turns of a conversation.

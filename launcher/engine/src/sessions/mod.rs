@@ -4,17 +4,16 @@
 //! the sessions under way have said. Answers of the server in this run are part of the next prompt.
 
 mod chain;
+mod chain_texts;
 mod conversations;
 mod prompt;
 mod recorded_session;
 mod repeated_prompts;
+mod turn;
 
-use std::{
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU64, Ordering},
 };
 
 use crds::units::Seed;
@@ -32,6 +31,7 @@ use crate::{
     requests::{BlockTexts, RequestsError, RowChoice, Seeds, SharedPrefix, Texts},
 };
 pub(crate) use chain::{Answer, Chain, MAX_HISTORY, NextTurn};
+use chain_texts::ChainTexts;
 use conversations::Conversations;
 use measurement::rows_used::RowsUsed;
 pub(crate) use prompt::{PromptStyle, message};
@@ -83,38 +83,6 @@ pub(crate) enum NewSession {
     Chain(Box<Chain>),
     /// Its requests form a graph.
     Graph(RecordedSession),
-}
-
-/// The texts and lengths of chains.
-#[derive(Clone, Debug)]
-enum ChainTexts {
-    Conversations(Arc<Conversations>),
-    Repeated(Arc<RepeatedPrompts>),
-    Rows(Arc<Rows>),
-}
-
-/// What all turns of a chain begin with.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Opening {
-    /// The message of the system; empty: none.
-    system: String,
-    /// The text before the first message of the user; empty: none.
-    prefix: String,
-    /// Tokens of both.
-    tokens: u32,
-}
-
-/// What one turn of a chain adds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct NewTurn {
-    /// The message of the user.
-    user: Arc<str>,
-    /// Its length in tokens, where it is known.
-    input: Option<u32>,
-    /// The requested length of the answer; `None`: the server decides.
-    output: Option<u32>,
-    /// The time between the end of the turn before and this turn.
-    think_time: Duration,
 }
 
 impl PlannedSessions {
@@ -325,52 +293,4 @@ impl PlannedSessions {
 pub(crate) fn session_header(settings: &Sessions) -> Result<Option<HeaderName>, RequestsError> {
     let wrong = |name: &String| RequestsError::SessionHeader { name: name.clone() };
     settings.header.as_ref().map(|it| it.parse().map_err(|_| wrong(it))).transpose()
-}
-
-impl ChainTexts {
-    fn opening(&self, words: &Texts, stage: usize, content: u64) -> Opening {
-        match self {
-            ChainTexts::Conversations(it) => it.opening(words, stage, content),
-            ChainTexts::Repeated(_) => Opening::default(),
-            ChainTexts::Rows(rows) => Opening { system: rows.system(content).to_owned(), ..Opening::default() },
-        }
-    }
-
-    /// Turns of a session; `None`: it does not end.
-    fn turns(&self, content: u64) -> Option<u32> {
-        match self {
-            ChainTexts::Conversations(it) => Some(it.turns(content)),
-            ChainTexts::Repeated(_) => None,
-            ChainTexts::Rows(rows) => u32::try_from(rows.turns(content).len()).ok(),
-        }
-    }
-
-    /// A turn, counted from 0.
-    fn turn(&self, words: &Texts, stage: usize, content: u64, turn: u32) -> NewTurn {
-        match self {
-            ChainTexts::Conversations(it) => it.turn(words, stage, content, turn),
-            ChainTexts::Repeated(it) => it.turn(words, stage, content),
-            ChainTexts::Rows(rows) => {
-                let turn = rows.turns(content).nth(turn as usize);
-                let (user, output) = turn.map_or(("", None), |it| (it.text, it.output));
-                NewTurn { user: user.into(), input: None, output, think_time: Duration::ZERO }
-            }
-        }
-    }
-
-    /// Whether a turn carries the turns before it.
-    fn has_history(&self) -> bool {
-        match self {
-            ChainTexts::Conversations(it) => it.has_history(),
-            ChainTexts::Repeated(_) | ChainTexts::Rows(_) => true,
-        }
-    }
-
-    /// The most tokens of prompt and answer together.
-    fn max_context(&self) -> Option<u32> {
-        match self {
-            ChainTexts::Conversations(it) => it.max_context(),
-            ChainTexts::Repeated(_) | ChainTexts::Rows(_) => None,
-        }
-    }
 }

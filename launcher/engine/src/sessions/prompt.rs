@@ -5,7 +5,7 @@ use std::{collections::VecDeque, fmt::Write as _};
 use crds::benchmark_run::Api;
 use workload_profiles::workload::PromptForm;
 
-use super::{Opening, chain::PastTurn};
+use super::turn::{Opening, PastTurn};
 
 /// How the prompts of sessions are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

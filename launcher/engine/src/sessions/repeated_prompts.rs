@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::NewTurn;
+use super::turn::NewTurn;
 use crate::requests::{SharedPrefix, Texts};
 
 /// Each prompt of the shared prefixes is one user.

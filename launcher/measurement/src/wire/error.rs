@@ -1,16 +1,14 @@
 //! Why bytes are no measurement.
 
-use super::VERSION;
-
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     #[error("the bytes are no measurement of Benchwright")]
     NoMeasurement,
     #[error(
-        "the measurement has version {found} of its format, and this release reads version {VERSION}; run all processes of a run with the \
+        "the measurement has version {found} of its format, and this release reads version {reads}; run all processes of a run with the \
          same release"
     )]
-    Version { found: u16 },
+    Version { found: u16, reads: u16 },
     #[error("the measurement is no {wanted}")]
     Kind { wanted: &'static str },
     #[error("the measurement ends after {found} bytes, and it has {wanted}; send it again")]

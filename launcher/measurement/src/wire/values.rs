@@ -1,4 +1,4 @@
-//! The forms of values that are no measurements by themselves.
+//! The values that are parts of a form, and are no measurements by themselves.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -9,7 +9,17 @@ use std::{
 use crds::units::Span;
 use workload_profiles::workload::{Goodput, Window};
 
-use super::{Reader, Wire, WireError, Writer};
+use super::{Reader, WireError, Writer};
+
+/// A value that is a part of a form.
+pub(crate) trait Wire: Sized {
+    /// Adds at least one byte.
+    fn write(&self, to: &mut Writer);
+
+    /// # Errors
+    /// The bytes are no such value, or it needs more memory than the reader allows.
+    fn read(from: &mut Reader<'_>) -> Result<Self, WireError>;
+}
 
 /// The form of a struct: its fields in this order. A field that is missing here is an error of the compiler.
 macro_rules! fields {
@@ -46,32 +56,7 @@ macro_rules! variants {
     };
 }
 
-/// The methods of a type that has a form of its own, with a number that no other type has.
-macro_rules! form {
-    ($type:ty = $kind:literal, $name:literal) => {
-        impl $crate::wire::Form for $type {
-            const KIND: u8 = $kind;
-            const NAME: &'static str = $name;
-        }
-
-        impl $type {
-            /// The binary form of [`wire`](crate::wire).
-            pub fn to_bytes(&self) -> Vec<u8> {
-                $crate::wire::to_bytes(self)
-            }
-
-            /// Reads the binary form. `memory` is the most that the value may take, in bytes.
-            ///
-            /// # Errors
-            /// The bytes are another value, are not whole, or are of another version; or the value needs more memory.
-            pub fn from_bytes(bytes: &[u8], memory: usize) -> Result<$type, $crate::wire::WireError> {
-                $crate::wire::from_bytes(bytes, memory)
-            }
-        }
-    };
-}
-
-pub(crate) use {fields, form, variants};
+pub(crate) use {fields, variants};
 
 impl Wire for u8 {
     fn write(&self, to: &mut Writer) {

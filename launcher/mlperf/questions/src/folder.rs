@@ -11,7 +11,7 @@ use std::{
 
 use workload_profiles::workload::Split;
 
-use super::{QuestionsError, listed};
+use super::error::{QuestionsError, listed};
 
 /// The ends of names of files with questions.
 const EXTENSIONS: [&str; 5] = ["parquet", "jsonl", "ndjson", "json", "csv"];

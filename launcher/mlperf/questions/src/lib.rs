@@ -3,18 +3,14 @@
 //! `folder` finds the files of a split, `rows` reads a file, `set` holds the questions and writes their prompts. A message names the file
 //! and the row.
 
+mod error;
 mod folder;
 mod rows;
 mod set;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    collections::BTreeMap,
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use accuracy::mmlu::{Categories, Question, domain, shares};
 use workload_profiles::{
@@ -22,100 +18,13 @@ use workload_profiles::{
     workload::{Domains, Questions, RequestSource, Split},
 };
 
-use data_sets::DataSetError;
+pub use error::QuestionsError;
+use error::listed;
 use files::file_digest::FileDigest;
 use folder::Found;
-use prompts::{
-    token_count::TokenCount,
-    tokenizer_file::{self, TokenizerFileError},
-};
-use rows::Row;
+use prompts::{token_count::TokenCount, tokenizer_file};
+use rows::{MAX_BYTES, Row};
 pub use set::{Asked, QuestionSet, format};
-
-/// The most bytes of all files of a split: three times MMLU's largest one.
-const MAX_BYTES: u64 = 512 << 20;
-/// The most names that a message lists.
-const MAX_LISTED: usize = 60;
-
-/// Why questions cannot be asked. The message contains the cause, which is therefore no `source`.
-#[derive(Debug, thiserror::Error)]
-pub enum QuestionsError {
-    /// A file or a folder cannot be read.
-    #[error("cannot read the questions of {path}: {cause}; `hf download cais/mmlu --repo-type dataset` gets MMLU, and a relative path counts from the folder of the file that names it", path = path.display())]
-    Read { path: PathBuf, cause: io::Error },
-    /// A file does not have the form of its format, or a row is no question.
-    #[error("the questions of {path}, {at}: {what}", path = path.display())]
-    Wrong {
-        path: PathBuf,
-        /// A row or a line.
-        at: String,
-        /// The problem and the remedy.
-        what: String,
-    },
-    /// A file, or all files of a split, have no question.
-    #[error("{path} has no question; give a file with questions, or the folder of MMLU", path = path.display())]
-    Empty { path: PathBuf },
-    /// A folder has no file of a split.
-    #[error("the folder {path} has no questions of the split {split}: none of {wanted} is there, only {found}; {remedy}", path = path.display())]
-    NoSplit {
-        path: PathBuf,
-        split: &'static str,
-        /// The files that were looked for.
-        wanted: String,
-        /// What is in the folder.
-        found: String,
-        remedy: &'static str,
-    },
-    /// Examples are to be shown, and the data is one file.
-    #[error("shots is {shots}, and {path} is one file without examples; name a file or a folder with them in examples, or set shots to 0", path = path.display())]
-    NoExamples { path: PathBuf, shots: u32 },
-    /// Subjects have too few examples.
-    #[error("shots is {shots}, and the examples of {path} are fewer for {subjects}; lower shots, or name other examples", path = path.display())]
-    TooFewExamples {
-        path: PathBuf,
-        shots: u32,
-        /// The subjects, each with its number of examples.
-        subjects: String,
-    },
-    /// The profile names subjects that the data lack.
-    #[error("subjects has {unknown}, of which {path} has no question; it has {known}", path = path.display())]
-    UnknownSubjects { path: PathBuf, unknown: String, known: String },
-    /// A file that is no text cannot be read, or a row of it is no question.
-    #[error(transparent)]
-    DataSet(#[from] DataSetError),
-    /// The tokenizer that counts the lengths of prompts cannot be used.
-    #[error(transparent)]
-    Tokenizer(#[from] TokenizerFileError),
-    /// There are too many questions.
-    #[error("{path} has more than {} questions, the most that are read; give a part of them", Questions::MOST, path = path.display())]
-    TooMany { path: PathBuf },
-}
-
-impl QuestionsError {
-    /// The error without words of the file. `None`: the message has none.
-    pub fn without_words(&self) -> Option<String> {
-        match self {
-            QuestionsError::Wrong { path, at, what: _ } => {
-                Some(format!("the questions of {}, {at}: are no questions with four choices", path.display()))
-            }
-            QuestionsError::TooFewExamples { path, shots, subjects: _ } => {
-                Some(format!("shots is {shots}, and the examples of {} are fewer for some subjects", path.display()))
-            }
-            QuestionsError::UnknownSubjects { path, unknown, known: _ } => {
-                Some(format!("subjects has {unknown}, of which {} has no question", path.display()))
-            }
-            QuestionsError::NoSplit { path, split, .. } => {
-                Some(format!("the folder {} has no questions of the split {split}", path.display()))
-            }
-            QuestionsError::DataSet(error) => error.without_words(),
-            QuestionsError::Tokenizer(error) => error.without_words(),
-            QuestionsError::Read { .. }
-            | QuestionsError::Empty { .. }
-            | QuestionsError::NoExamples { .. }
-            | QuestionsError::TooMany { .. } => None,
-        }
-    }
-}
 
 /// Questions, and the files that they come from.
 #[derive(Debug, Default)]
@@ -270,12 +179,4 @@ pub fn categories(domains: Domains) -> Categories {
         Domains::Original => Categories::Original,
         Domains::LmEval => Categories::LmEval,
     }
-}
-
-/// Names with commas between them, and how many more there are.
-fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let names: Vec<&str> = names.into_iter().collect();
-    let more = names.len().saturating_sub(MAX_LISTED);
-    let first = names[..names.len() - more].join(", ");
-    if more > 0 { format!("{first} and {more} more") } else { first }
 }

@@ -13,6 +13,8 @@ use workload_profiles::workload::Questions;
 use super::QuestionsError;
 use data_sets::columns::read_columns;
 
+/// The most bytes of all files of a split: three times MMLU's largest one.
+pub(super) const MAX_BYTES: u64 = 512 << 20;
 /// What files begin with that are no text: Parquet, gzip, zstd, bzip2, xz, zip, a pickle. A data set may have these forms too.
 const MARKS: [&[u8]; 7] = [b"PAR1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zX", b"PK\x03\x04", b"\x80"];
 const LONGEST_MARK: u64 = 4;
@@ -80,7 +82,7 @@ pub(super) fn read(
     let mut bytes = start;
     file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(read_error)?;
     if bytes.len() as u64 > most {
-        let what = format!("the files of a split have more than {} bytes, the most that is read", super::MAX_BYTES);
+        let what = format!("the files of a split have more than {} bytes, the most that is read", MAX_BYTES);
         return Err(read_error(io::Error::new(io::ErrorKind::FileTooLarge, what)));
     }
     let text = std::str::from_utf8(bytes.strip_prefix(MARK).unwrap_or(&bytes)).map_err(|error| {

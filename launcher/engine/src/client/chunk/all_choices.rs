@@ -9,7 +9,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use super::{Finish, Reason, count, first_choice::text};
+use super::values::{Finish, Reason, count, pass_over, text};
 use crate::client::lenient_json::parse;
 
 /// One choice of a whole answer.

@@ -7,10 +7,12 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 
+use super::values;
+
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Details {
-    #[serde(deserialize_with = "super::count")]
+    #[serde(deserialize_with = "values::count")]
     cached_tokens: Option<u32>,
 }
 

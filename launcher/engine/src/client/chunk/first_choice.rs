@@ -7,12 +7,15 @@ use std::fmt;
 
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{SeqAccess, Visitor},
 };
 
 use serde_json::Value;
 
-use super::{Filled, count, logprobs, typed};
+use super::{
+    logprobs, typed,
+    values::{Filled, count, text},
+};
 use crate::client::lenient_json::parse;
 
 #[derive(Debug, Default, PartialEq)]
@@ -115,25 +118,6 @@ impl<'de> Deserialize<'de> for First {
         }
         deserializer.deserialize_any(List)
     }
-}
-
-/// A string; `None` for any other value.
-pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    struct Words;
-    impl<'de> Visitor<'de> for Words {
-        type Value = Option<String>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a text")
-        }
-
-        fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-            Ok(Some(text.to_owned()))
-        }
-
-        pass_over!(None);
-    }
-    deserializer.deserialize_any(Words)
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ use workload_profiles::{
 };
 
 use super::{
-    LoadError,
     classes::{Class, Classes},
     departures::Clients,
+    load_error::LoadError,
     measured_rate::MeasuredLoad,
     outputs::KeepOutputs,
     timeline::{PlannedTime, Timeline},

@@ -6,7 +6,11 @@ use std::{
     time::Duration,
 };
 
-use super::{SessionStage, Work, lock, share::Share};
+use super::{
+    share::Share,
+    stage::{SessionStage, lock},
+    work::Work,
+};
 use crate::issue::{
     closed_loop::{MAX_WARM, run_slots},
     plan::Slots,
@@ -46,7 +50,7 @@ impl Feed {
 
     fn make(&self) -> Option<(u64, Work)> {
         let number = self.claim()?;
-        Some((number, self.stage.work(number)?))
+        Some((number, Work::new(&self.stage, number)?))
     }
 
     fn next(&self, free: Duration) -> Option<(u64, Work)> {
@@ -107,7 +111,7 @@ async fn run_slot(feed: Arc<Feed>) {
         if stage.unless_over(stage.waits.until(free)).await.is_none() {
             return;
         }
-        let Some(was_missed) = stage.run(number, work, free).await else { return };
+        let Some(was_missed) = work.run(stage, number, free).await else { return };
         if was_missed {
             // Boxed: the task of a slot would otherwise reserve memory for it.
             Box::pin(stage.context.back_off(stage.stage, stage.over)).await;

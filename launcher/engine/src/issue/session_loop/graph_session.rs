@@ -10,7 +10,10 @@ use bytes::Bytes;
 use crds::benchmark_run::Api;
 use futures::{StreamExt as _, stream::FuturesUnordered};
 
-use super::{SessionStage, Unsent, kept_answers::KeptAnswers, lock};
+use super::{
+    kept_answers::KeptAnswers,
+    stage::{SessionStage, Unsent, lock},
+};
 use crate::{
     client::{
         SessionLink,
@@ -18,7 +21,7 @@ use crate::{
     },
     issue::{
         context::RequestContext,
-        in_flight::{Due, TurnEnd, run_turn},
+        in_flight::{TurnEnd, run_turn},
         prepare::Prepared,
     },
     recorded::{self, CallPrompt},
@@ -229,28 +232,5 @@ impl Drop for GraphSession {
         let under_way = end.turns - u32::try_from(self.ended).unwrap_or(end.turns).min(end.turns);
         end.cut_turns(under_way, self.context.shared.clock.now());
         self.context.recorder().record_session(&end, has_all);
-    }
-}
-
-impl SessionStage {
-    /// Waits until a request is due, and for its permit; `None` if the stage is over before.
-    pub(super) async fn wait_to_send(&self, at: Duration) -> Option<Due> {
-        let shared = &self.context.shared;
-        let mut due = Due { at, ..Due::default() };
-        self.unless_over(self.waits.until(at)).await?;
-        if self.is_over(shared.clock.now()) {
-            return None;
-        }
-        let limit = shared.concurrency_limit(self.stage);
-        if limit.is_bounded() {
-            // A turn that is late although a permit is free has not waited for it.
-            let wait_began = shared.clock.now();
-            due.permit = match limit.try_acquire() {
-                Some(permit) => permit,
-                None => self.unless_over(limit.acquire()).await?,
-            };
-            due.permit_wait = Some(shared.clock.now().saturating_sub(wait_began));
-        }
-        Some(due)
     }
 }

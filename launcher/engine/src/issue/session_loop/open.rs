@@ -4,7 +4,11 @@ use std::{collections::VecDeque, mem, sync::Arc, time::Duration};
 
 use tokio::task::JoinSet;
 
-use super::{SessionStage, Work, lock, share::Share};
+use super::{
+    share::Share,
+    stage::{SessionStage, lock},
+    work::Work,
+};
 use crate::issue::{
     in_flight::{drain, poll_and_spawn},
     open_loop::{Pace, tidy_up, warm},
@@ -33,7 +37,7 @@ impl Feed<'_> {
 
     fn make(&mut self) -> Option<(u64, Work)> {
         let number = self.numbers.next()?;
-        Some((number, self.stage.work(number)?))
+        Some((number, Work::new(self.stage, number)?))
     }
 
     fn next(&mut self) -> Option<(u64, Work)> {
@@ -72,7 +76,7 @@ pub(in crate::issue) async fn run(
             }
             stage.take();
             let of_task = Arc::clone(&stage);
-            poll_and_spawn(&mut in_flight, async move { of_task.run(number, work, due).await });
+            poll_and_spawn(&mut in_flight, async move { work.run(&of_task, number, due).await });
             tidy_up(context, &mut in_flight);
         };
         drain(shared, in_flight, Some((stage.stage, start))).await;

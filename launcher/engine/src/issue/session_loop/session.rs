@@ -4,7 +4,7 @@ use std::{mem, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
-use super::{SessionStage, Unsent};
+use super::stage::{SessionStage, Unsent};
 use crate::{
     client::{
         SessionLink,
@@ -17,10 +17,7 @@ use crate::{
     },
     sessions::{Chain, NextTurn, PlannedSessions, PromptStyle},
 };
-use measurement::{
-    record::{RequestOutcome, Turn},
-    recorder::SessionEnd,
-};
+use measurement::{record::Turn, recorder::SessionEnd};
 
 /// A session under way. It leaves one record when it is dropped, if it has sent a turn, even if that has not ended.
 pub(super) struct Session {
@@ -223,25 +220,5 @@ impl Drop for Session {
             end.cut_turns(1, self.context.shared.clock.now());
         }
         self.context.recorder().record_session(&end, has_all);
-    }
-}
-
-impl SessionStage {
-    /// Waits after a request that the target did not answer, and returns when the next request of its session is due at the earliest:
-    /// the wait is not part of its send lag.
-    pub(super) async fn back_off(&self) -> Duration {
-        // Boxed, as it is rare and takes memory.
-        Box::pin(self.context.back_off(self.stage, self.over)).await;
-        self.context.shared.clock.now()
-    }
-
-    /// Counts turns that are not sent because one before them failed. They belong to the part of the stage in which the load wanted
-    /// them, or their session.
-    pub(super) fn skip_rest(&self, number: u64, due: Duration, turns: u32) {
-        let shared = &self.context.shared;
-        let due = shared.began(self.stage).map(|start| due.saturating_sub(start));
-        let unsent = (0..turns).map(|_| (number, due));
-        self.context.recorder().count_unissued(self.stage, unsent, RequestOutcome::Skipped);
-        shared.progress.leave_out(turns.into());
     }
 }

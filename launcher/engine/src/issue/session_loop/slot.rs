@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Session, SessionStage, Unsent};
+use super::{
+    session::Session,
+    stage::{SessionStage, Unsent},
+};
 use crate::{
     schedule::users::UserTurns,
     sessions::{NewSession, PlannedSessions},

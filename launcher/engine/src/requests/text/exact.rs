@@ -10,7 +10,11 @@ use crds::units::Seed;
 use rand::{Rng, RngExt as _};
 use tokenizer::{Tokenizer, TokenizerError};
 
-use super::{WORDS, fit, passage::Passage, push_word};
+use super::{
+    fit,
+    passage::Passage,
+    words::{WORDS, push_word},
+};
 use crate::requests::draws;
 
 /// A word before another one whose tokens behind a space are counted.

@@ -2,6 +2,8 @@
 
 use tokenizer::Tokenizer;
 
+use super::words::push_word;
+
 /// What fills the last tokens where no further word fits: short texts, each of which is a token in most vocabularies.
 const FILLERS: [&str; 12] = [" a", " x", "a", "x", ".", ",", "1", "!", " I", " q", "z", "-"];
 /// Fillers that are tried before a text stays too short.
@@ -24,7 +26,7 @@ pub(super) fn append<'a>(
     while count < target {
         // Words have several tokens here: a few rounds that come near take less time than one that goes far beyond.
         for _ in 0..(target - count).div_ceil(4) {
-            super::push_word(next_word(), text);
+            push_word(next_word(), text);
             ends.push(text.len());
         }
         match tokenizer.count(text) {

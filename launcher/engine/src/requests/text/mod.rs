@@ -10,21 +10,20 @@ mod fit;
 mod passage;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::sync::{Arc, LazyLock};
 
-use rand::{Rng, RngExt as _};
+use rand::Rng;
 use tokenizer::{Tokenizer, TokenizerError};
 
 use exact::Exact;
 use passage::Passage;
+pub(super) use words::words;
 
-/// One word a line.
-const WORDS_FILE: &str = include_str!("../words.txt");
 /// Paragraphs, whose lines are joined.
 const PROSE_FILE: &str = include_str!("../prose.txt");
 
-static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| WORDS_FILE.split_ascii_whitespace().collect());
 static PROSE: LazyLock<Arc<Passage>> = LazyLock::new(|| Arc::new(Passage::new(PROSE_FILE)));
 
 /// Random words before prose. There are about 10^12 such beginnings, so that even ten million requests hardly share
@@ -107,19 +106,4 @@ impl Texts {
         let first = tokens.min(BEGINNING);
         self.words(first, rng, text) & self.prose(tokens - first, rng, text)
     }
-}
-
-/// Appends this many random words, with a space before them unless `text` is empty.
-pub(super) fn words(words: u32, rng: &mut impl Rng, text: &mut String) {
-    let all = &*WORDS;
-    for _ in 0..words {
-        push_word(all[rng.random_range(0..all.len())], text);
-    }
-}
-
-fn push_word(word: &str, text: &mut String) {
-    if !text.is_empty() {
-        text.push(' ');
-    }
-    text.push_str(word);
 }

@@ -2,6 +2,8 @@
 
 use rand::{Rng, RngExt as _};
 
+use super::words::push_word;
+
 /// Words and punctuation marks, with one space where the source has white space.
 #[derive(Debug)]
 pub(super) struct Passage {
@@ -16,7 +18,7 @@ impl Passage {
     /// A source of less than 4 GiB.
     pub(super) fn new(source: &str) -> Passage {
         let mut text = String::with_capacity(source.len());
-        source.split_whitespace().for_each(|it| super::push_word(it, &mut text));
+        source.split_whitespace().for_each(|it| push_word(it, &mut text));
         let (mut pieces, mut starts) = (Vec::new(), Vec::new());
         let mut in_word = false;
         for (at, letter) in text.char_indices() {
@@ -47,7 +49,7 @@ impl Passage {
         let mut place = self.starts[rng.random_range(0..self.starts.len())] as usize;
         while left > 0 {
             let end = (place + left).min(self.pieces.len());
-            super::push_word(self.slice(place, end), text);
+            push_word(self.slice(place, end), text);
             left -= end - place;
             place = 0;
         }

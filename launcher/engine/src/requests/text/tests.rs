@@ -34,7 +34,7 @@ fn count(text: &str) -> usize {
 
 #[test]
 fn the_words_are_many_different_and_plain() {
-    let words = &*WORDS;
+    let words = &*super::words::WORDS;
     assert!(words.len() > 500, "{}", words.len());
     assert_eq!(words.iter().collect::<BTreeSet<_>>().len(), words.len());
     assert!(words.iter().all(|it| it.bytes().all(|it| it.is_ascii_lowercase())));

@@ -7,7 +7,10 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use self::random::{Draws, Load};
-use super::{HEADER, VERSION, WireError, seal};
+use super::{
+    VERSION, WireError,
+    envelope::{HEADER, seal},
+};
 use crate::{
     inter_token_times::InterTokenTimes,
     latency_origin::LatencyOrigin,
@@ -137,7 +140,7 @@ fn what_is_no_recorder_of_this_version_has_a_message() {
         assert_eq!(error(other), WireError::NoMeasurement, "{other:?}");
     }
     let newer = [&bytes[..4], &(VERSION + 1).to_le_bytes(), &bytes[6..]].concat();
-    assert_eq!(error(&newer), WireError::Version { found: VERSION + 1 });
+    assert_eq!(error(&newer), WireError::Version { found: VERSION + 1, reads: VERSION });
     assert!(error(&newer).to_string().contains("version 2"), "{}", error(&newer));
     assert_eq!(error(&bytes[..9]), WireError::Truncated { found: 9, wanted: HEADER as u64 });
     let whole = bytes.len() as u64;

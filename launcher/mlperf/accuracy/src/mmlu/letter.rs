@@ -1,8 +1,9 @@
 //! The letter that an answer to MMLU chooses. Pure.
 
-use super::LETTERS;
 use crate::answers::{LastLetter, deepseek_letter, first_capital};
 
+/// The letter of each choice.
+pub const LETTERS: [char; 4] = ['A', 'B', 'C', 'D'];
 /// What the original counts for a letter that is not among the most probable tokens.
 const ABSENT: f64 = -100.0;
 

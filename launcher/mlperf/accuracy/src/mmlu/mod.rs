@@ -9,9 +9,6 @@ mod prompt;
 mod subjects;
 
 pub use figures::{Answer, Counts, Figures, Method, Settings, csv, shares};
-pub use letter::{from_log_probabilities, from_text, original_from_log_probabilities};
+pub use letter::{LETTERS, from_log_probabilities, from_text, original_from_log_probabilities};
 pub use prompt::{Format, Question, example, prompt};
 pub use subjects::{Categories, Domain, SUBJECTS, domain};
-
-/// The letter of each choice.
-pub const LETTERS: [char; 4] = ['A', 'B', 'C', 'D'];

@@ -3,6 +3,7 @@
 
 mod answers;
 mod inputs;
+mod options;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -10,93 +11,20 @@ mod texts;
 
 use std::{
     collections::BTreeSet,
-    fmt::{self, Display},
     io,
     path::{Path, PathBuf},
 };
 
-use workload_profiles::loadgen::Round;
-
 use self::inputs::{Case, Inputs};
+pub use self::options::{BuildOptions, Missing, ScenarioFile};
 pub(super) use self::source::{Test, tests as source_tests};
 use super::{
     check::{self, CheckError},
     findings::Report,
-    layout::{Division, INCOMPLETE, Layout},
+    layout::{INCOMPLETE, Layout},
 };
 use files::user_file;
-use loadgen::logs::test06::ElementType;
 use report::{Folder, StorageError};
-
-/// What a tree is made of.
-#[derive(Clone, Debug)]
-pub struct BuildOptions {
-    /// The folder that is made.
-    pub out: PathBuf,
-    /// Who submits: the name of a folder.
-    pub submitter: String,
-    /// The description of the system; its name without `.json` is that of the system.
-    pub system: PathBuf,
-    /// Which division.
-    pub division: Division,
-    /// Which round.
-    pub round: Round,
-    /// The benchmark of folders that do not tell it: those of the official LoadGen.
-    pub benchmark: Option<String>,
-    /// What the evaluation scripts printed.
-    pub accuracy: Vec<ScenarioFile>,
-    /// measurements.json.
-    pub measurements: Vec<ScenarioFile>,
-    /// How the weights were quantised.
-    pub calibration: Option<PathBuf>,
-    /// The id of the end-of-sequence token, where the benchmark's is not known.
-    pub end_of_sequence: Option<i64>,
-    /// How token ids are stored, for TEST06.
-    pub elements: ElementType,
-    /// The runs are of one system, though their targets differ.
-    pub same_system: bool,
-    /// Write the tree though something is missing.
-    pub incomplete: bool,
-    /// The folders of finished tests.
-    pub runs: Vec<PathBuf>,
-}
-
-/// A file that is given, for one scenario or for all.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScenarioFile {
-    /// `Offline` or `llama3.1-8b/Offline`; `None`: for all.
-    pub case: Option<String>,
-    /// The file.
-    pub path: PathBuf,
-}
-
-impl std::str::FromStr for ScenarioFile {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // A path may have an equals sign too.
-        let (case, path) = match text.split_once('=') {
-            Some((case, path)) if source::is_case(case) => (Some(case.to_owned()), path),
-            _ => (None, text),
-        };
-        Ok(ScenarioFile { case, path: path.into() })
-    }
-}
-
-/// Something that a tree needs and that was not given.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
-    /// What.
-    pub what: String,
-    /// How to give it.
-    pub remedy: String,
-}
-
-impl Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}", self.what, self.remedy)
-    }
-}
 
 /// What became of it.
 #[derive(Debug)]

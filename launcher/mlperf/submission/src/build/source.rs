@@ -12,7 +12,7 @@ use workload_profiles::loadgen::{Mode, Round};
 
 use super::{
     super::{detail_log::DetailLog, layout::ScenarioFolder, limits::Benchmark, user_conf},
-    Missing,
+    options::Missing,
 };
 use files::user_file;
 
@@ -58,11 +58,6 @@ impl Test {
     pub(in super::super) fn is_audit(&self) -> bool {
         self.purpose == Purpose::Test06
     }
-}
-
-/// Whether it names a scenario, such as `Offline` or `llama3.1-8b/Offline`.
-pub(super) fn is_case(text: &str) -> bool {
-    ScenarioFolder::from_name(text.rsplit('/').next().unwrap_or(text)).is_some()
 }
 
 /// The tests of a folder. `benchmark` is for folders that do not tell it.

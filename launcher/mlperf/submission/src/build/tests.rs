@@ -2,12 +2,15 @@ use std::fs;
 
 use crds::Outcome;
 use jiff::Timestamp;
+use loadgen::logs::test06::ElementType;
 use report::LoadGenSummary;
+use workload_profiles::loadgen::Round;
 
 use super::{
     super::{
         check,
         fixture::{Fixture, Run, line},
+        layout::Division,
         rules::Rule,
     },
     *,

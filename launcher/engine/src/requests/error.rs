@@ -1,0 +1,95 @@
+//! Why requests cannot be prepared.
+
+/// Why requests cannot be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestsError {
+    /// There are more prompts than can be shuffled.
+    #[error(
+        "the shared prefixes have {groups} groups of {prompts_per_group} prompts; at most {most} prompts can be shuffled, so lower one of the two"
+    )]
+    TooManyPrompts { groups: u32, prompts_per_group: u32, most: u32 },
+    /// There are more distinct prefixes than can be kept apart.
+    #[error("there are {prefixes} distinct prefixes, and {most} are possible; lower their number")]
+    TooManyPrefixes {
+        /// Prefixes of all buckets.
+        prefixes: u32,
+        /// The most distinct prefixes.
+        most: u32,
+    },
+    /// Anthropic's API needs a length.
+    #[error(
+        "the server is to decide how long answers are, but the Messages API requires max_tokens; set an output length"
+    )]
+    NoOutputLength,
+    /// Images beside prompts that cannot hold them.
+    #[error(
+        "there are images, which only the prompts of a chat of one turn can hold; call chats, or take the images out"
+    )]
+    ImagesOutsideOfChat,
+    /// No image can be made.
+    #[error("images have no size; give at least one")]
+    NoImageSize,
+    /// The encoder refuses an image.
+    #[error("an image of {width} x {height} pixels cannot be encoded: {cause}; choose sizes from 1 to 8192")]
+    Image {
+        /// Pixels in a row.
+        width: u32,
+        /// Pixels in a column.
+        height: u32,
+        /// What the encoder says.
+        cause: String,
+    },
+    /// Users who never stop talking cannot be what a load starts.
+    #[error("the users of multi-turn shared prefixes have no last turn; let the load start requests, not sessions")]
+    EndlessSessions,
+    /// A load of requests deals them to a fixed number of sessions.
+    #[error(
+        "the load starts requests, and its conversations have no number; set their count, or let the load start sessions"
+    )]
+    UncountedSessions,
+    /// The requests of a recorded session have an order of their own.
+    #[error("recorded sessions are started as a whole; let sessions.unit be session")]
+    RequestsOfRecorded,
+    /// Users send requests, each in turn.
+    #[error(
+        "a load of users sends the turns of each user at its times, and so starts requests; let sessions.unit be request"
+    )]
+    UsersOfSessions,
+    /// No header field has such a name.
+    #[error("sessions.header is {name:?}, no name of a header field; use letters, digits and dashes")]
+    SessionHeader { name: String },
+    /// A LoadGen phase decides itself which sample is sent when.
+    #[error("a LoadGen test sends samples, and its requests are the turns of sessions; choose another request source")]
+    SessionsOfLoadGen,
+    /// A chat message is a text.
+    #[error("the prompts are token ids, which a chat cannot hold; call completions, or make the prompts of words")]
+    TokenIdsInChat,
+    /// A stage needs more rows than the data set has.
+    #[error(
+        "the stage {stage} sends {wanted}, and the data set has {rows} rows, one for each; set a count of at most {rows}"
+    )]
+    TooFewRows { stage: String, wanted: String, rows: u64 },
+    /// A stage needs more recorded sessions than are left.
+    #[error(
+        "the stage {stage} needs {wanted} recorded sessions, and {left} are left; lower its count, name more files, or let copies follow by duplicateTo"
+    )]
+    TooFewSessions { stage: String, wanted: u64, left: u64 },
+    /// A stage ends with the rows of the data set, and begins at a row that is not known before the load.
+    #[error(
+        "the stage {stage} ends with the data set, and begins where the stages before it end, which send as many requests as their time allows; set a count for each of them"
+    )]
+    UnknownFirstRow { stage: String },
+    /// A stage has no hashes.
+    #[error(
+        "the stage {stage} replays no trace with hashes, and the requests are the blocks that a trace names by hashes; replay a trace, and set hashesColumn"
+    )]
+    NoHashes { stage: String },
+    /// The sample library is larger than the data set.
+    #[error("the sample library has {samples} samples, and {rows} rows of the data set are used; use as many")]
+    TooFewSamples {
+        /// Samples of the library.
+        samples: u64,
+        /// Rows of the data set that are used.
+        rows: u64,
+    },
+}

@@ -1,0 +1,39 @@
+//! The lengths of one request, in tokens: those that it asks for, and those that a trace recorded.
+
+use workload_profiles::workload::TraceEntry;
+
+/// The requested lengths, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestedLengths {
+    /// Length of the prompt; `None` for mock prompts.
+    pub input: Option<u32>,
+    /// The prompt has exactly this many tokens, to which a server may add special ones. Otherwise it consists of words
+    /// with about as many tokens.
+    pub is_exact: bool,
+    /// Length of the answer; `None` if the server decides.
+    pub output: Option<u32>,
+}
+
+/// The lengths in a trace, in tokens, which replace those of the source. Eight bytes a request, so that ten million
+/// fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordedLengths {
+    /// Length of the prompt; 0 if none was recorded.
+    pub(super) input: u32,
+    /// Length of the answer; 0 if none was recorded.
+    pub(super) output: u32,
+}
+
+impl RecordedLengths {
+    pub fn from_entry(entry: &TraceEntry) -> RecordedLengths {
+        RecordedLengths { input: entry.input.unwrap_or_default(), output: entry.output.unwrap_or_default() }
+    }
+
+    pub(super) fn input(self) -> Option<u32> {
+        (self.input > 0).then_some(self.input)
+    }
+
+    pub(super) fn output(self) -> Option<u32> {
+        (self.output > 0).then_some(self.output)
+    }
+}

@@ -1,0 +1,67 @@
+//! The texts and lengths of chains, which come from one of several sources. Pure.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    conversations::Conversations,
+    repeated_prompts::RepeatedPrompts,
+    turn::{NewTurn, Opening},
+};
+use crate::requests::Texts;
+use prompts::Rows;
+
+/// The texts and lengths of chains.
+#[derive(Clone, Debug)]
+pub(super) enum ChainTexts {
+    Conversations(Arc<Conversations>),
+    Repeated(Arc<RepeatedPrompts>),
+    Rows(Arc<Rows>),
+}
+
+impl ChainTexts {
+    pub(super) fn opening(&self, words: &Texts, stage: usize, content: u64) -> Opening {
+        match self {
+            ChainTexts::Conversations(it) => it.opening(words, stage, content),
+            ChainTexts::Repeated(_) => Opening::default(),
+            ChainTexts::Rows(rows) => Opening { system: rows.system(content).to_owned(), ..Opening::default() },
+        }
+    }
+
+    /// Turns of a session; `None`: it does not end.
+    pub(super) fn turns(&self, content: u64) -> Option<u32> {
+        match self {
+            ChainTexts::Conversations(it) => Some(it.turns(content)),
+            ChainTexts::Repeated(_) => None,
+            ChainTexts::Rows(rows) => u32::try_from(rows.turns(content).len()).ok(),
+        }
+    }
+
+    /// A turn, counted from 0.
+    pub(super) fn turn(&self, words: &Texts, stage: usize, content: u64, turn: u32) -> NewTurn {
+        match self {
+            ChainTexts::Conversations(it) => it.turn(words, stage, content, turn),
+            ChainTexts::Repeated(it) => it.turn(words, stage, content),
+            ChainTexts::Rows(rows) => {
+                let turn = rows.turns(content).nth(turn as usize);
+                let (user, output) = turn.map_or(("", None), |it| (it.text, it.output));
+                NewTurn { user: user.into(), input: None, output, think_time: Duration::ZERO }
+            }
+        }
+    }
+
+    /// Whether a turn carries the turns before it.
+    pub(super) fn has_history(&self) -> bool {
+        match self {
+            ChainTexts::Conversations(it) => it.has_history(),
+            ChainTexts::Repeated(_) | ChainTexts::Rows(_) => true,
+        }
+    }
+
+    /// The most tokens of prompt and answer together.
+    pub(super) fn max_context(&self) -> Option<u32> {
+        match self {
+            ChainTexts::Conversations(it) => it.max_context(),
+            ChainTexts::Repeated(_) | ChainTexts::Rows(_) => None,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Why a text is no filter, and why a filter cannot decide on a record.
+
+/// What a message suggests where something unknown stands.
+pub(super) const KNOWN: &str = "known are comparisons, in, and, or, not, len(...), x['key'], x.get('key', default), texts, numbers and lists; \
+                                a filter is read, never run as code";
+
+/// Why a text is no filter.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{found} at character {position}; {remedy}")]
+pub struct FilterError {
+    /// The position in the text, from 1.
+    pub position: usize,
+    pub(super) found: String,
+    pub(super) remedy: String,
+}
+
+/// Why a filter cannot decide on a record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    /// A key that the record does not have.
+    #[error("the record has no key {0}; use .get({0}) for records without it")]
+    NoKey(String),
+    /// A position behind the end of a list.
+    #[error("position {0} is not in the list; check len(...) before it")]
+    NoItem(i64),
+    /// A comparison or a function that the types of the values do not allow.
+    #[error("{operation} cannot be used with {left} and {right}")]
+    Types {
+        /// As in the filter.
+        operation: &'static str,
+        /// The type of the value on the left.
+        left: &'static str,
+        /// The type of the value on the right.
+        right: &'static str,
+    },
+    /// A function or a subscript of a value that does not have it.
+    #[error("{operation} cannot be used with {value}")]
+    Type {
+        /// As in the filter.
+        operation: &'static str,
+        /// The type of the value.
+        value: &'static str,
+    },
+}
