@@ -319,6 +319,11 @@ pub struct LabelsDocument {
 impl LabelsDocument {
     /// `name=value`, one by one.
     pub fn pairs(&self) -> Vec<String> {
+        self.named().map(|(name, value)| format!("{name}={value}")).collect()
+    }
+
+    /// The names of the labels and their values, without those that are empty.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
         [
             ("arrivals", &self.arrivals),
             ("clock", &self.clock),
@@ -334,9 +339,8 @@ impl LabelsDocument {
             ("failures", &self.failures),
         ]
         .into_iter()
+        .map(|(name, value)| (name, value.as_str()))
         .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect()
     }
 
     /// The labels of a run or a stage.

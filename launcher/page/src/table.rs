@@ -1,5 +1,6 @@
 //! Tables of a page.
 
+use document::Section;
 use serde::Serialize;
 
 /// The most rows of a table. A run of more stages than this shows the first ones, and says so.
@@ -57,6 +58,11 @@ impl Table {
             lines: Vec::new(),
             remarks: Vec::new(),
         }
+    }
+
+    /// The table of a section, with its title.
+    pub(crate) fn of(section: Section, caption: impl Into<String>) -> Table {
+        Table::new(section.key(), section.title(), caption)
     }
 
     /// Columns of text.

@@ -8,7 +8,7 @@ use crds::{
     Outcome,
     wording::{one_line, percent},
 };
-use document::{ReportDocument, StageDocument, Statistics};
+use document::{Renderer, ReportDocument, Section, StageDocument, Statistics};
 
 use super::{
     accuracy, loadgen,
@@ -35,15 +35,38 @@ const MAX_REMARK: usize = 600;
 /// The text of `comment.md`.
 pub fn render(document: &ReportDocument) -> String {
     let mut comment = String::new();
-    head(document, &mut comment);
-    goals(document, &mut comment);
-    tests(document, &mut comment);
-    scores(document, &mut comment);
-    stages(document, &mut comment);
-    sureness(document, &mut comment);
-    doubts(document, &mut comment);
-    foot(document, &mut comment);
+    Section::of(document, Renderer::Comment).for_each(|it| add(it, document, &mut comment));
     bounded(comment)
+}
+
+fn add(section: Section, document: &ReportDocument, to: &mut String) {
+    match section {
+        Section::Head => head(document, to),
+        Section::Objectives => goals(document, to),
+        Section::LoadGen => tests(document, to),
+        Section::Accuracy => scores(document, to),
+        // A row for each stage.
+        Section::Figures => stages(document, to),
+        Section::Sureness => sureness(document, to),
+        Section::Judgement => doubts(document, to),
+        Section::Identity => foot(document, to),
+        // Parts of other sections, or in `report.md` alone.
+        Section::Headline
+        | Section::Profiling
+        | Section::Stages
+        | Section::Classes
+        | Section::Steps
+        | Section::Interactivity
+        | Section::Cost
+        | Section::Sessions
+        | Section::ManagedServer
+        | Section::Replicas
+        | Section::Server
+        | Section::Startups
+        | Section::Failures
+        | Section::Contamination
+        | Section::Repeat => {}
+    }
 }
 
 fn head(document: &ReportDocument, to: &mut String) {

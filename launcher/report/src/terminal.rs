@@ -6,7 +6,7 @@ use crds::{
     Outcome,
     wording::{one_line, percent},
 };
-use document::{LoadGenDocument, ReportDocument, Statistics};
+use document::{LoadGenDocument, Renderer, ReportDocument, Section, Statistics};
 
 use super::{
     accuracy, failures, loadgen, objectives, profiling,
@@ -22,28 +22,39 @@ const POOLED: &str = "All stages together, pauses included. Compare stages, not 
 /// The figures of a run as text, with a line break at its end. With several stages, the table shows
 /// each stage and then the run, because pooled figures of different loads describe no load.
 pub fn table(document: &ReportDocument) -> String {
-    let tests = document.loadgen.as_ref().map(loadgen_tests);
-    let objectives = objectives::counts(document).map(|_| objectives(document));
-    let scores = document.accuracy.as_ref().map(scores);
-    let mut parts: Vec<String> =
-        std::iter::once(verdict(document)).chain(objectives).chain(tests).chain(scores).collect();
-    let first_table = parts.len();
-    if document.stages.len() > 1 {
-        parts.extend([stages(document), format!("{POOLED}\n\n{}", figures(document))]);
-    } else {
-        parts.push(figures(document));
-    }
-    if parts[first_table..].iter().any(|it| text::has_marks(it)) {
-        parts.push(format!("* {}", text::LARGEST_MEANS));
-    }
-    parts.extend([totals(document), trust(document)]);
-    let servers = document.server_metrics.iter().flat_map(|it| &it.remarks);
-    let remarks = document.self_judgement.remarks.iter().chain(servers);
-    let notes: Vec<String> = remarks.map(|it| format!("note: {}", one_line(it))).collect();
-    if !notes.is_empty() {
-        parts.push(notes.join("\n"));
-    }
+    let parts: Vec<String> =
+        Section::of(document, Renderer::Terminal).flat_map(|section| parts(section, document)).collect();
     parts.join("\n\n") + "\n"
+}
+
+/// The parts of a section, with a blank line between them.
+fn parts(section: Section, document: &ReportDocument) -> Vec<String> {
+    match section {
+        Section::Head => vec![verdict(document)],
+        Section::Objectives => vec![objectives(document)],
+        Section::LoadGen => document.loadgen.iter().map(loadgen_tests).collect(),
+        Section::Accuracy => document.accuracy.iter().map(scores).collect(),
+        Section::Stages => vec![stages(document)],
+        Section::Figures => figures(document),
+        Section::Judgement => std::iter::once(trust(document)).chain(notes(document)).collect(),
+        // Parts of other sections, or in `report.md` alone.
+        Section::Headline
+        | Section::Profiling
+        | Section::Classes
+        | Section::Steps
+        | Section::Interactivity
+        | Section::Cost
+        | Section::Sureness
+        | Section::Sessions
+        | Section::ManagedServer
+        | Section::Replicas
+        | Section::Server
+        | Section::Startups
+        | Section::Failures
+        | Section::Contamination
+        | Section::Identity
+        | Section::Repeat => Vec::new(),
+    }
 }
 
 fn verdict(document: &ReportDocument) -> String {
@@ -103,7 +114,18 @@ fn scores(found: &Accuracy) -> String {
     format!("{}\n\n{}{notes}", one_line(&accuracy::headline(found)), fitted(table))
 }
 
-fn figures(document: &ReportDocument) -> String {
+/// Distributions, the legend of their marks, and counts and rates.
+fn figures(document: &ReportDocument) -> Vec<String> {
+    let several = Section::Stages.is_in(document);
+    let table = distributions(document);
+    // The legend is that of the stages, too.
+    let marked = text::has_marks(&table) || several && text::has_marks(&stages(document));
+    let legend = marked.then(|| format!("* {}", text::LARGEST_MEANS));
+    let pooled = several.then(|| POOLED.to_owned());
+    pooled.into_iter().chain([table]).chain(legend).chain([totals(document)]).collect()
+}
+
+fn distributions(document: &ReportDocument) -> String {
     let mut table = new_table(&["", "mean", "p50", "p90", "p99", "max", "count"]);
     for row in latencies(document) {
         add_row(&mut table, row.name, distribution(row.figures, millis));
@@ -152,6 +174,14 @@ fn trust(document: &ReportDocument) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// What is in doubt, a line each; `None` where nothing is.
+fn notes(document: &ReportDocument) -> Option<String> {
+    let servers = document.server_metrics.iter().flat_map(|it| &it.remarks);
+    let remarks = document.self_judgement.remarks.iter().chain(servers);
+    let notes: Vec<String> = remarks.map(|it| format!("note: {}", one_line(it))).collect();
+    (!notes.is_empty()).then(|| notes.join("\n"))
 }
 
 fn stages(document: &ReportDocument) -> String {

@@ -25,8 +25,8 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::TOOL_VERSION;
-use document::{LabelsDocument, Parts};
 use analysis::{Analysis, Distribution, Figures, Labels, StageAnalysis};
+use document::{LabelsDocument, Parts};
 
 const STACK_LABEL: &str = "target";
 

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use server_metrics::series::{Levels, WindowFigures};
 
 use super::{Revision, STACK_LABEL, insert, steady_state, time_series};
-use document::Parts;
 use analysis::{StageAnalysis, servers::ServerAnalysis};
+use document::Parts;
 
 /// `None` where nothing is known of servers and steady state.
 pub(super) fn observability(

@@ -8,6 +8,7 @@ use crds::{
     resolve::{Endpoint, Hardware, Price, ResolvedRun, RunIdentity, ValidityBounds},
     units::{RequestRate, Seed, Span},
 };
+use document::Parts;
 use files::file_digest::FileDigest;
 use measurement::{
     histogram::TimeHistogram,
@@ -23,7 +24,6 @@ use measurement::{
         worker::{StageVitals, WorkerVitals},
     },
 };
-use document::Parts;
 use workload_profiles::{
     Notice, Workload,
     workload::{Arrivals, Goodput, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Shape, Stage},

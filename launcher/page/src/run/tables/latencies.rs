@@ -1,6 +1,8 @@
 //! Every latency of every stage, and how sure it is.
 
-use document::{EstimateDocument, FiguresDocument, LatenciesDocument, ReportDocument, StageDocument, Statistics};
+use document::{
+    EstimateDocument, FiguresDocument, LatenciesDocument, ReportDocument, Section, StageDocument, Statistics,
+};
 
 use crate::{
     table::Table,
@@ -62,7 +64,7 @@ fn row(name: &str, of: Pick, stage: &StageDocument) -> Option<Vec<String>> {
 pub(super) fn sureness(document: &ReportDocument) -> Table {
     let caption = "Intervals come from the variation within this run: 95 of 100 such intervals hold the true value. Another run may differ by \
                    more. Requests that depend on each other count as fewer effective values.";
-    let table = Table::new("sureness", "How sure the figures are", caption).texts(["Figure", "Stage"]).numbers([
+    let table = Table::of(Section::Sureness, caption).texts(["Figure", "Stage"]).numbers([
         "Value",
         "95 % interval",
         "Effective values",

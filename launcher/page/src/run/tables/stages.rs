@@ -1,7 +1,7 @@
 //! The stages: the table of the first screen, and their rates.
 
 use crds::wording::percent;
-use document::{EstimateDocument, LatenciesDocument, ReportDocument, StageDocument, Statistics};
+use document::{EstimateDocument, LatenciesDocument, ReportDocument, Section, StageDocument, Statistics};
 use workload_profiles::workload::Load;
 
 use crate::{
@@ -17,7 +17,7 @@ pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
     let caption = "Figures of each stage; in brackets the 95 % interval, where there are values enough. * marks a percentile that is the \
                    largest value. The stages together are no load of their own.";
     let has_goals = document.stages.iter().any(|it| it.figures.goodput.is_some());
-    let table = Table::new("stages", "Stages", caption)
+    let table = Table::of(Section::Stages, caption)
         .texts(["Stage", "Load"])
         .numbers(["Requests", "Errors", "Requests/s", "Output tokens/s"])
         .numbers(has_goals.then_some("Goodput/s"))
