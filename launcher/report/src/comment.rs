@@ -12,7 +12,7 @@ use document::{Renderer, ReportDocument, Section, StageDocument, Statistics};
 
 use super::{
     accuracy, loadgen,
-    markdown::cut_at_line,
+    markup::cut_at_line,
     objectives, profiling,
     text::{self, has_marks, millis, number, optional, p50, p90, p99},
     uncertainty,

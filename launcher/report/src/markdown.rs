@@ -7,7 +7,7 @@ use crds::{
     Outcome,
     benchmark_run::{self, Enforcement, ServerEngine},
     resolve::Endpoint,
-    wording::{one_line, percent},
+    wording::percent,
 };
 use document::{Renderer, ReportDocument, Section, Statistics};
 use files::file_digest::FileDigest;
@@ -24,6 +24,8 @@ use super::{
     },
     uncertainty,
 };
+
+pub use super::markup::{cell, cut_at_line};
 
 /// Columns on the left.
 const TEXT: &str = "---";
@@ -81,31 +83,6 @@ fn content(section: Section, document: &ReportDocument, page: &mut Page) {
 /// The path of a file as a cell of a table.
 fn path(file: &FileDigest) -> String {
     cell(&file.path.display().to_string())
-}
-
-/// A text of at most `most` bytes. A longer one ends with a whole line and the note.
-pub fn cut_at_line(text: String, most: usize, note: &str) -> String {
-    if text.len() <= most {
-        return text;
-    }
-    let end = text.floor_char_boundary(most.saturating_sub(note.len()));
-    let end = text[..end].rfind('\n').map_or(0, |it| it + 1);
-    format!("{}{note}", &text[..end])
-}
-
-/// Text from outside as a cell of a table: on one line, with what Markdown and HTML would take for markup made harmless.
-pub fn cell(text: &str) -> String {
-    let mut shown = String::new();
-    for letter in one_line(text).chars() {
-        match letter {
-            // Links and images need brackets.
-            '\\' | '|' | '[' | ']' => shown.extend(['\\', letter]),
-            '<' => shown.push_str("&lt;"),
-            '`' => shown.push('\''),
-            it => shown.push(it),
-        }
-    }
-    shown
 }
 
 fn head(document: &ReportDocument, page: &mut Page) {

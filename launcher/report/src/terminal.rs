@@ -1,7 +1,6 @@
 //! The summary table that a run prints.
 
 use analysis::Accuracy;
-use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
 use crds::{
     Outcome,
     wording::{one_line, percent},
@@ -11,12 +10,9 @@ use document::{LoadGenDocument, Renderer, ReportDocument, Section, Statistics};
 use super::{
     accuracy, failures, loadgen, objectives, profiling,
     text::{self, excluded, latencies, lengths, millis, number, p50, p99, percentile, rates},
+    text_table::{WIDTH, add_row, fitted, new_table, without_header},
 };
 
-/// A line below the header, and no other.
-const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
-/// What a terminal shows in a line, where nobody made it wider. In a table that needs more the first column is wrapped.
-const WIDTH: usize = 80;
 const POOLED: &str = "All stages together, pauses included. Compare stages, not these figures.";
 
 /// The figures of a run as text, with a line break at its end. With several stages, the table shows
@@ -138,8 +134,7 @@ fn distributions(document: &ReportDocument) -> String {
 
 fn totals(document: &ReportDocument) -> String {
     let all = &document.figures;
-    let mut table = Table::new();
-    table.load_style(STYLE);
+    let mut table = without_header();
     add_row(&mut table, "requests".into(), [all.requests.to_string()]);
     for it in failures::rows(all) {
         let name = it.part.map_or_else(|| format!("  {}", it.kind), |part| format!("    {part}"));
@@ -217,49 +212,4 @@ fn stages(document: &ReportDocument) -> String {
 fn distribution(it: &Statistics, show: fn(f64) -> String) -> [String; 6] {
     let marked = |value, permille| percentile(show(value), permille, it.count);
     [show(it.mean), marked(it.p50, 500), marked(it.p90, 900), marked(it.p99, 990), show(it.max), it.count.to_string()]
-}
-
-pub(super) fn new_table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    let cells = header.iter().enumerate().map(|(column, it)| if column == 0 { Cell::new(it) } else { right(it) });
-    table.load_style(STYLE).set_header(cells);
-    table
-}
-
-/// The text of a table in the width of a terminal: two blanks between columns, or one where the first column needs the room.
-/// Only that one, which holds words, may be wrapped.
-pub(super) fn fitted(table: Table) -> String {
-    fitted_beside(table, 0)
-}
-
-/// The same; the first column keeps so many letters where it has them, and the table is wider than a terminal then.
-pub(super) fn fitted_beside(mut table: Table, first: u16) -> String {
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH as u16);
-    let widths: Vec<usize> = table.column_max_content_widths().into_iter().map(usize::from).collect();
-    let numbers = widths.iter().skip(1).map(|it| it + 2).sum::<usize>();
-    let of_first = widths.first().copied().unwrap_or_default();
-    let narrow = of_first + 2 + numbers > WIDTH;
-    let first = usize::from(first).min(of_first);
-    for (index, column) in table.column_iter_mut().enumerate() {
-        if index > 0 {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        } else if first > 0 {
-            // The padding of one is within it.
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed((first + 1) as u16)));
-        }
-        if narrow {
-            column.set_padding((1, 0));
-        }
-    }
-    table.trim_fmt()
-}
-
-/// Each cell is one line: a report from disk may hold any text.
-pub(super) fn add_row(table: &mut Table, name: String, cells: impl IntoIterator<Item = String>) {
-    let cells = cells.into_iter().map(|it| right(&one_line(&it)));
-    table.add_row(std::iter::once(Cell::new(one_line(&name))).chain(cells));
-}
-
-fn right(text: &str) -> Cell {
-    Cell::new(text).set_alignment(CellAlignment::Right)
 }
