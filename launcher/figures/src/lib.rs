@@ -156,6 +156,21 @@ impl Figure {
         Figure::all().find(|it| it.row().metric == Some(metric)).expect("each metric is in the catalogue")
     }
 
+    /// The figure with this key.
+    pub fn from_key(key: &str) -> Option<Figure> {
+        Figure::all().find(|it| it.key() == key)
+    }
+
+    /// The title with the unit of a rate: `TTFT`, `requests/s`.
+    pub fn label(self) -> String {
+        Value::plain(self).label()
+    }
+
+    /// One statistic of it as tables call it: `TTFT p99`.
+    pub fn titled(self, stat: Stat) -> String {
+        Value::stat(self, stat).title()
+    }
+
     /// The key in `report.json` and in CSV: the name with its unit, such as `ttftMs`.
     pub fn key(self) -> String {
         let suffix = match self.row().unit {

@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 
-use crds::{figure::rate_text, wording::percent};
+use crds::{benchmark_run::Stat, figure::rate_text, wording::percent};
+use figures::Figure;
 
 /// What stands where nothing was measured.
 pub(crate) const NOTHING: &str = "–";
@@ -32,6 +33,16 @@ pub(crate) fn second(at: impl Display) -> String {
 pub(crate) fn capitalized(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |it| it.to_uppercase().chain(letters).collect())
+}
+
+/// A figure as headings have it: `TTFT`, `Output tokens/s`.
+pub(crate) fn heading(figure: Figure) -> String {
+    capitalized(&figure.label())
+}
+
+/// One statistic of a figure as headings have it: `Latency p99`.
+pub(crate) fn heading_of(figure: Figure, stat: Stat) -> String {
+    capitalized(&figure.titled(stat))
 }
 
 /// How many of the unit are a millisecond, and its name.

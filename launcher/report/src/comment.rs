@@ -6,9 +6,11 @@
 
 use crds::{
     Outcome,
+    benchmark_run::Stat,
     wording::{one_line, percent},
 };
 use document::{Renderer, ReportDocument, Section, StageDocument, Statistics};
+use figures::Figure;
 
 use super::{
     accuracy, loadgen,
@@ -134,24 +136,14 @@ fn scores(document: &ReportDocument, to: &mut String) {
 
 fn stages(document: &ReportDocument, to: &mut String) {
     let begin = to.len();
-    let header = [
-        "stage",
-        "requests",
-        "not answered",
-        "requests/s",
-        "output tokens/s",
-        "good",
-        "TTFT p50",
-        "TTFT p90",
-        "TTFT p99",
-        "TPOT p50",
-        "TPOT p90",
-        "TPOT p99",
-        "ITL p99",
-        "latency p50",
-        "latency p90",
-        "latency p99",
-    ];
+    let of = |figure: Figure| [Stat::P50, Stat::P90, Stat::P99].map(|it| figure.titled(it));
+    let mut header = ["stage", "requests", "not answered"].map(str::to_owned).to_vec();
+    header.extend([Figure::RequestsPerSecond, Figure::OutputTokensPerSecond].map(Figure::label));
+    header.push("good".into());
+    header.extend([of(Figure::Ttft), of(Figure::Tpot)].into_iter().flatten());
+    header.push(Figure::Itl.titled(Stat::P99));
+    header.extend(of(Figure::Latency));
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
     table(&header, document.stages.len(), document.stages.iter().map(stage), to);
     if has_marks(&to[begin..]) {
         line(to, &format!("`*`: {}.\n", text::LARGEST_MEANS));

@@ -5,11 +5,12 @@ use std::fmt::{Display, Write as _};
 use analysis::{LatencyOrigin, validity::max_error_ratio};
 use crds::{
     Outcome,
-    benchmark_run::{self, Enforcement, ServerEngine},
+    benchmark_run::{self, Enforcement, ServerEngine, Stat},
     resolve::Endpoint,
     wording::percent,
 };
 use document::{Renderer, ReportDocument, Section, Statistics};
+use figures::Figure;
 use files::file_digest::FileDigest;
 use workload_profiles::workload::PromptReuse;
 
@@ -208,8 +209,8 @@ fn figures(document: &ReportDocument, page: &mut Page) {
     ];
     let further = [("abandoned", all.abandoned), ("incomplete", all.incomplete)].into_iter().filter(|it| it.1 > 0);
     let further = further.chain(excluded(document)).map(|(name, count)| (name, count.to_string()));
-    let rows =
-        counts.into_iter().chain(further).chain(rates(document)).map(|(name, value)| vec![name.to_owned(), value]);
+    let counts = counts.into_iter().chain(further).map(|(name, count)| (name.to_owned(), count));
+    let rows = counts.chain(rates(document)).map(|(name, value)| vec![name, value]);
     page.table(&["", ""], NUMBERS, rows);
 }
 
@@ -256,12 +257,16 @@ fn stages(document: &ReportDocument, page: &mut Page) {
     // Goals are of all stages or of none.
     let goals = document.stages.iter().any(|it| it.figures.goodput.is_some());
     let mut header =
-        vec!["stage", "clock", "requests", "failed", "cancelled", "asked/s", "sent/s", "requests/s", "output tokens/s"];
-    header.extend(goals.then_some(["goodput/s", "good share"]).into_iter().flatten());
-    header.extend(["TTFT p50", "TTFT p99", "ITL p50", "ITL p99", "latency p99", "send lag p99"]);
+        ["stage", "clock", "requests", "failed", "cancelled", "asked/s", "sent/s"].map(str::to_owned).to_vec();
+    header.extend([Figure::RequestsPerSecond, Figure::OutputTokensPerSecond].map(Figure::label));
+    let of_goals = [Figure::GoodputRequestsPerSecond, Figure::GoodputShare].map(Figure::label);
+    header.extend(goals.then_some(of_goals).into_iter().flatten());
+    header.extend([Figure::Ttft, Figure::Itl].iter().flat_map(|of| [Stat::P50, Stat::P99].map(|it| of.titled(it))));
+    header.extend([Figure::Latency, Figure::SendLag].map(|it| it.titled(Stat::P99)));
     // The column is left out where no usage has a count of cached tokens.
     let cached = document.figures.cached_share.is_some();
-    header.extend(cached.then_some("prompt tokens cached"));
+    header.extend(cached.then(|| Figure::CachedShare.label()));
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let rows = document.stages.iter().map(|stage| {
         let it = &stage.figures;
         let (rates, goodput) = (it.throughput.as_ref(), it.goodput.as_ref());
@@ -452,19 +457,12 @@ fn sessions(document: &ReportDocument, page: &mut Page) {
 }
 
 fn classes(document: &ReportDocument, page: &mut Page) {
-    let header = [
-        "class",
-        "clock",
-        "requests",
-        "failed",
-        "requests/s",
-        "output tokens/s",
-        "TTFT p50",
-        "TTFT p99",
-        "ITL p50",
-        "TPOT p50",
-        "latency p99",
-    ];
+    let mut header = ["class", "clock", "requests", "failed"].map(str::to_owned).to_vec();
+    header.extend([Figure::RequestsPerSecond, Figure::OutputTokensPerSecond].map(Figure::label));
+    header.extend([Stat::P50, Stat::P99].map(|it| Figure::Ttft.titled(it)));
+    header.extend([Figure::Itl, Figure::Tpot].map(|it| it.titled(Stat::P50)));
+    header.push(Figure::Latency.titled(Stat::P99));
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let rows = document.classes.iter().map(|class| {
         let it = &class.figures;
         let rates = it.throughput.as_ref();

@@ -148,7 +148,7 @@ fn totals(document: &ReportDocument) -> String {
     }
     add_row(&mut table, "duration".into(), [millis(all.duration_ms)]);
     for (name, rate) in rates(document) {
-        add_row(&mut table, name.into(), [rate]);
+        add_row(&mut table, name, [rate]);
     }
     for (name, figure) in document.hardware.as_ref().map(|it| text::cost(it, &it.figures)).unwrap_or_default() {
         add_row(&mut table, name, [text::optional(figure, number)]);
