@@ -1,9 +1,10 @@
-//! The catalogue of figures: one row per figure, with its name, title, unit and meaning. Pure.
+//! The catalogue of figures: one row per figure, with its name, title, unit and meaning; and how figures read. Pure.
 //!
 //! Objectives, comparison, repeats, CSV columns and tables take these from here. `docs/metrics.md` has the table as a page, and a test
 //! compares both.
 
 mod catalogue;
+pub mod text;
 
 use crds::benchmark_run::{Metric, Stat};
 use serde::Serialize;

@@ -36,7 +36,8 @@ pub(super) fn server(document: &ReportDocument) -> Option<String> {
 pub(super) fn hardware(hardware: &Hardware) -> String {
     let Hardware { accelerator, accelerators, price } = hardware;
     let name = accelerator.as_deref().unwrap_or("accelerators");
-    let price = price.as_ref().map(|it| format!(", {} {} an hour each", number(it.per_accelerator_hour), it.currency));
+    let price =
+        price.as_ref().map(|it| format!(", {} an hour each", text::money(it.per_accelerator_hour, &it.currency)));
     format!("{accelerators} x {name}{}, as spec.target.hardware says", price.unwrap_or_default())
 }
 

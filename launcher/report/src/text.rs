@@ -1,52 +1,45 @@
 //! Figures of a document as words: what the Markdown report, the comment and the terminal's table have in common.
 
-use std::time::Duration;
-
 use analysis::{LatencyOrigin, SEVERAL_TOKENS};
 use crds::{
-    figure::rate_text,
     resolve::{ResolvedRun, ValidityBounds},
-    units::Span,
     wording::percent,
 };
 use document::{CostDocument, HardwareDocument, JudgementDocument, ReportDocument, Statistics};
-use figures::{Figure, Unit};
+use figures::{
+    Figure, Unit,
+    text::{LARGEST, Style},
+};
 use measurement::window::WindowPart;
 
-/// Behind a percentile that is the largest of too few values.
-const LARGEST: &str = "*";
+pub(super) use figures::text::{percentile, signed_percent};
+
 /// What the mark means, for the foot of a page.
 pub(super) const LARGEST_MEANS: &str = "the largest value: p90 needs 10 values or more, p95 20, p99 100, p99.9 1000";
+/// How figures read in plain text.
+const STYLE: Style = Style::Plain;
+/// What stands where nothing was measured.
+pub(super) const NOTHING: &str = STYLE.nothing();
 /// Below this share of requests that met the goals a run that passed says what that does not mean.
 const FEW_GOOD: f64 = 0.5;
 
-/// What stands where nothing was measured.
-pub(super) const NOTHING: &str = "-";
-
-/// A time to four digits, such as `81.23ms`.
-pub(super) fn time(time: Duration) -> String {
-    Span(time).rounded().to_string()
-}
-
 /// A time in milliseconds to four digits, such as `81.23ms`. A time below zero, such as the lower end of an interval, is shown as 0.
 pub(super) fn millis(millis: f64) -> String {
-    let not_negative = if millis < 0.0 { 0.0 } else { millis };
-    optional(Span::from_millis_f64(not_negative), |it| time(it.0))
+    STYLE.time(millis)
 }
 
 /// A count or rate to four digits.
 pub(super) fn number(number: f64) -> String {
-    rate_text(number)
+    STYLE.number(number)
+}
+
+/// An amount of money.
+pub(super) fn money(amount: f64, currency: &str) -> String {
+    STYLE.money(amount, currency)
 }
 
 pub(super) fn optional<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
-    value.map_or_else(|| NOTHING.into(), show)
-}
-
-/// A percentile, given in permille, of `count` values: with a mark where they are so few that it is the largest.
-pub(super) fn percentile(text: String, permille: u64, count: u64) -> String {
-    let is_largest = (u128::from(count) * u128::from(permille)).div_ceil(1_000) >= u128::from(count);
-    if is_largest { text + LARGEST } else { text }
+    STYLE.optional(value, show)
 }
 
 /// Whether a text has a percentile with a mark.
@@ -228,23 +221,4 @@ pub(super) fn trust(it: &JudgementDocument) -> Vec<Trust> {
         bounded("clock step", step, |it| it.max_clock_step.to_string()),
         bounded("dropped values", Some(it.dropped.to_string()), |_| "0".into()),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_percentile_of_too_few_values_is_marked() {
-        let check = |permille, count, marked| {
-            let text = percentile("1s".into(), permille, count);
-            assert_eq!((has_marks(&text), text.trim_end_matches('*')), (marked, "1s"), "{permille} of {count}");
-        };
-        for (permille, enough) in [(900, 10), (950, 20), (990, 100), (999, 1_000)] {
-            check(permille, enough - 1, true);
-            check(permille, enough, false);
-        }
-        check(500, 1, true);
-        check(500, 2, false);
-    }
 }

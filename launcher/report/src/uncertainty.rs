@@ -7,7 +7,7 @@ use document::{
 };
 use figures::Figure;
 
-use super::text::{millis, number, optional};
+use super::text::{millis, number, optional, signed_percent};
 
 /// The columns of the table of figures and their intervals.
 pub(super) const COLUMNS: [&str; 6] =
@@ -191,8 +191,8 @@ fn littles_law(it: &UncertaintyDocument) -> Option<String> {
     let law = it.littles_law.as_ref()?;
     let product = number(law.ended_per_second * law.mean_time_ms / 1e3);
     Some(format!(
-        "Little's law: {} requests were under way on average, throughput x time of a request is {product} (residual {:+.1} %)",
+        "Little's law: {} requests were under way on average, throughput x time of a request is {product} (residual {})",
         number(law.mean_concurrency),
-        law.residual * 100.0
+        signed_percent(law.residual)
     ))
 }

@@ -112,14 +112,10 @@ fn sureness(stage: &StageDocument) -> Vec<String> {
             "Little's law: {} requests were under way on average; throughput x time of a request is {} (residual {}).",
             text::number(it.mean_concurrency),
             text::number(it.ended_per_second * it.mean_time_ms / 1e3),
-            percent_with_sign(it.residual),
+            text::signed_percent(it.residual),
         )
     });
     state.into_iter().chain(law).collect()
-}
-
-fn percent_with_sign(share: f64) -> String {
-    format!("{:+.1} %", share * 100.0)
 }
 
 fn prompts(document: &ReportDocument) -> Vec<String> {

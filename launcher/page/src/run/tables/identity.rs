@@ -54,9 +54,9 @@ pub(crate) fn table(document: &ReportDocument) -> Table {
         }
     }
     if let Some(it) = &document.hardware {
-        let price = it.price_per_accelerator_hour.map(|price| {
-            format!(", {} {} an hour each", text::number(price), it.currency.as_deref().unwrap_or_default())
-        });
+        let price = it
+            .price_per_accelerator_hour
+            .map(|price| format!(", {} an hour each", text::money(price, it.currency.as_deref().unwrap_or_default())));
         let name = it.accelerator.as_deref().unwrap_or("accelerators");
         add("Hardware, as the user says", format!("{} x {name}{}", it.accelerators, price.unwrap_or_default()));
     }

@@ -40,20 +40,17 @@ fn row(figure: Figure, stage: &StageDocument) -> Option<Vec<String>> {
         return None;
     }
     let it = stage.figures.statistics(figure)?;
-    let quantile = |value: f64, fewest: u64| {
-        let mark = if it.count < fewest { "*" } else { "" };
-        format!("{}{mark}", text::time(value))
-    };
+    let quantile = |value, permille| text::percentile(text::time(value), permille, it.count);
     Some(vec![
         text::heading(figure),
         stage.name.clone(),
         text::count(it.count),
         text::time(it.mean),
-        quantile(it.p50, 2),
-        quantile(it.p90, 10),
-        quantile(it.p95, 20),
-        quantile(it.p99, 100),
-        quantile(it.p99p9, 1_000),
+        quantile(it.p50, 500),
+        quantile(it.p90, 900),
+        quantile(it.p95, 950),
+        quantile(it.p99, 990),
+        quantile(it.p99p9, 999),
         text::time(it.max),
     ])
 }

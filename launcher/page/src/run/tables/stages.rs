@@ -56,8 +56,8 @@ fn row(stage: &StageDocument, has_goals: bool) -> Vec<String> {
     }
     for figure in LATENCIES {
         let (values, sure) = (it.statistics(figure), sure.latencies(figure));
-        row.push(quantile(values, |it| it.p50, 2, sure, |it| it.p50.as_ref()));
-        row.push(quantile(values, |it| it.p99, 100, sure, |it| it.p99.as_ref()));
+        row.push(quantile(values, |it| it.p50, 500, sure, |it| it.p50.as_ref()));
+        row.push(quantile(values, |it| it.p99, 990, sure, |it| it.p99.as_ref()));
     }
     let state = sure.steady_state.as_ref().map(|it| steady_in_short(&it.status, &it.verdict).to_owned());
     row.push(match (&stage.not_run, state, &sure.absent) {
@@ -71,16 +71,15 @@ fn row(stage: &StageDocument, has_goals: bool) -> Vec<String> {
 fn quantile(
     values: Option<&Statistics>,
     value: fn(&Statistics) -> f64,
-    fewest: u64,
+    permille: u64,
     estimates: Option<&LatenciesDocument>,
     estimate: fn(&LatenciesDocument) -> Option<&EstimateDocument>,
 ) -> String {
     let Some(values) = values else { return NOTHING.to_owned() };
-    let mark = if values.count < fewest { "*" } else { "" };
     let interval = estimates.and_then(estimate).and_then(|it| Some((it.low?, it.high?)));
     // The interval is a line of its own.
     let interval = interval.map(|(low, high)| format!(" ({})", text::times(low, high).replace(' ', "\u{a0}")));
-    format!("{}{mark}{}", text::time(value(values)), interval.unwrap_or_default())
+    text::percentile(text::time(value(values)), permille, values.count) + &interval.unwrap_or_default()
 }
 
 /// The load in a few words.
@@ -174,7 +173,7 @@ pub(crate) fn steady(document: &ReportDocument) -> Table {
             text::optional(window, |it| text::time(it.to_ms)),
             text::optional(law, |it| text::number(it.mean_concurrency)),
             text::optional(law, |it| text::number(it.ended_per_second * it.mean_time_ms / 1e3)),
-            text::optional(law, |it| format!("{:+.1} %", it.residual * 100.0)),
+            text::optional(law, |it| text::signed_percent(it.residual)),
         ]
     }))
 }
