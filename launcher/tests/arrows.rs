@@ -68,7 +68,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("comparison", &["analysis", "crds", "document", "figures", "report", "statistics", "workload-profiles"]),
     ("compare-command", &["comparison", "crds", "document", "files", "page", "report"]),
-    ("page", &["charts", "comparison", "crds", "document", "report", "workload-profiles"]),
+    ("page", &["charts", "comparison", "crds", "document", "figures", "report", "workload-profiles"]),
     ("submission", &["crds", "document", "files", "loadgen", "report", "workload-profiles"]),
     ("simulator", &["clock", "crds"]),
     (

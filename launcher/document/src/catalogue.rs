@@ -3,7 +3,7 @@
 use ::figures::Figure;
 use crds::benchmark_run::Stat;
 
-use crate::{EstimateDocument, FiguresDocument, LatenciesDocument, Statistics, UncertaintyDocument};
+use crate::{EstimateDocument, FiguresDocument, LatenciesDocument, Statistics, UncertaintyDocument, WindowDocument};
 
 impl FiguresDocument {
     /// The distribution of a figure with many values; `None` for another one, and where it was not measured.
@@ -65,6 +65,27 @@ impl UncertaintyDocument {
             Figure::RequestsPerSecond => self.requests_per_second.as_ref(),
             Figure::OutputTokensPerSecond => self.output_tokens_per_second.as_ref(),
             Figure::ErrorRatio => self.error_ratio.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+impl WindowDocument {
+    /// As [`UncertaintyDocument::latencies`].
+    pub fn latencies(&self, figure: Figure) -> Option<&LatenciesDocument> {
+        match figure {
+            Figure::Ttft => self.ttft_ms.as_ref(),
+            Figure::Tpot => self.tpot_ms.as_ref(),
+            Figure::Latency => self.latency_ms.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// As [`UncertaintyDocument::estimate`].
+    pub fn estimate(&self, figure: Figure) -> Option<&EstimateDocument> {
+        match figure {
+            Figure::RequestsPerSecond => self.requests_per_second.as_ref(),
+            Figure::OutputTokensPerSecond => self.output_tokens_per_second.as_ref(),
             _ => None,
         }
     }

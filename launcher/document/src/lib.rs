@@ -16,9 +16,11 @@ mod lenient;
 mod loadgen;
 mod managed_server;
 mod objectives;
+mod parts;
 pub mod redact;
 mod report;
 mod request_sample;
+mod sections;
 mod server;
 mod server_replicas;
 mod server_series;
@@ -33,12 +35,7 @@ mod values;
 
 use std::io::{self, Write};
 
-use analysis::{Analysis, TargetIdentity, loadgen::judged::LoadGenTests};
-use crds::{hex, resolve::ResolvedRun};
-use files::file_digest::FileDigest;
 use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
-use workload_profiles::{Notice, Workload};
 
 pub use contamination::{ContaminationDocument, WarmUpDocument};
 pub use distributions::{DistributionDocument, DistributionsDocument};
@@ -49,8 +46,13 @@ pub use judgement::JudgementDocument;
 pub use loadgen::{LoadGenDocument, LoadGenTestDocument, TrialDocument};
 pub use managed_server::{ManagedServerDocument, ReplicaDocument};
 pub use objectives::ObjectiveDocument;
-pub use report::{InputsDocument, LabelsDocument, ReasonDocument, ReportDocument, SeedsDocument, StageDocument};
+pub use parts::Parts;
+pub use report::{
+    FORMAT, InputsDocument, LabelsDocument, ReasonDocument, ReportDocument, SeedsDocument, StageDocument, TOOL,
+    TOOL_VERSION,
+};
 pub use request_sample::RequestSampleDocument;
+pub use sections::{Renderer, Section, Shown};
 pub use server::{IdentityDocument, ServerDocument};
 pub use server_replicas::{CalledReplicaDocument, ServerReplicasDocument};
 pub use server_series::ServerSeriesDocument;
@@ -63,49 +65,6 @@ pub use uncertainty::{
     WindowDocument,
 };
 pub use values::Statistics;
-
-/// The version of this format. The first release fixes v1; until then it changes without a new version. After that every change that
-/// a reader must know of has a new one.
-pub const FORMAT: &str = "benchwright.dev/report/v1";
-
-/// The release that writes the report.
-pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// What a document is made of.
-#[derive(Clone, Copy, Debug)]
-pub struct Parts<'a> {
-    /// The commit that the binary was built from.
-    pub commit: &'a str,
-    /// The figures and the verdict.
-    pub analysis: &'a Analysis,
-    /// What the server reported about itself; `None`: it was not asked.
-    pub server: Option<&'a TargetIdentity>,
-    /// The run as it was resolved.
-    pub run: &'a ResolvedRun,
-    /// The load, as issued.
-    pub workload: &'a Workload,
-    /// The profile, as rendered.
-    pub profile_text: &'a str,
-    /// The files that the workload reads.
-    pub files: &'a [FileDigest],
-    /// Keys of the profile that were ignored or changed.
-    pub notices: &'a [Notice],
-    /// The LoadGen tests of the run; `None`: it has another load.
-    pub loadgen: Option<&'a LoadGenTests>,
-    /// How the servers started that the run itself started; empty: it started none.
-    pub startups: &'a [ServerStart],
-    /// The server that was started for the run; `None`: it has another target.
-    pub managed_server: Option<&'a ManagedServerDocument>,
-    /// How requests were spread over the replicas that the operator started; `None`: there are none.
-    pub server_replicas: Option<&'a ServerReplicasDocument>,
-}
-
-impl Parts<'_> {
-    /// SHA-256 of `profile.yaml` in the results folder, in hex.
-    pub fn profile_sha256(&self) -> String {
-        hex(&Sha256::digest(redact::profile(self.profile_text).as_bytes()))
-    }
-}
 
 impl ReportDocument {
     /// Writes the text of `report.json`.

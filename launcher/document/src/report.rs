@@ -21,7 +21,6 @@ use workload_profiles::{
 };
 
 use super::{
-    FORMAT,
     contamination::ContaminationDocument,
     distributions::DistributionsDocument,
     figures::FiguresDocument,
@@ -39,7 +38,17 @@ use super::{
     uncertainty::UncertaintyDocument,
     values::{Statistics, millis, times},
 };
-use crate::{Parts, ServerStart, TOOL_VERSION, redact::redact};
+use crate::{Parts, ServerStart, redact::redact};
+
+/// The version of this format. The first release fixes v1; until then it changes without a new version. After that every change that
+/// a reader must know of has a new one.
+pub const FORMAT: &str = "benchwright.dev/report/v1";
+
+/// The name of this tool in formats of others.
+pub const TOOL: &str = "benchwright";
+
+/// The release that writes the report.
+pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// `report.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -319,6 +328,11 @@ pub struct LabelsDocument {
 impl LabelsDocument {
     /// `name=value`, one by one.
     pub fn pairs(&self) -> Vec<String> {
+        self.named().map(|(name, value)| format!("{name}={value}")).collect()
+    }
+
+    /// The names of the labels and their values, without those that are empty.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
         [
             ("arrivals", &self.arrivals),
             ("clock", &self.clock),
@@ -334,9 +348,8 @@ impl LabelsDocument {
             ("failures", &self.failures),
         ]
         .into_iter()
+        .map(|(name, value)| (name, value.as_str()))
         .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect()
     }
 
     /// The labels of a run or a stage.

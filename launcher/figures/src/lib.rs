@@ -1,9 +1,10 @@
-//! The catalogue of figures: one row per figure, with its name, title, unit and meaning. Pure.
+//! The catalogue of figures: one row per figure, with its name, title, unit and meaning; and how figures read. Pure.
 //!
 //! Objectives, comparison, repeats, CSV columns and tables take these from here. `docs/metrics.md` has the table as a page, and a test
 //! compares both.
 
 mod catalogue;
+pub mod text;
 
 use crds::benchmark_run::{Metric, Stat};
 use serde::Serialize;
@@ -154,6 +155,21 @@ impl Figure {
     /// Never: a test checks that each metric has a row.
     pub fn from_metric(metric: Metric) -> Figure {
         Figure::all().find(|it| it.row().metric == Some(metric)).expect("each metric is in the catalogue")
+    }
+
+    /// The figure with this key.
+    pub fn from_key(key: &str) -> Option<Figure> {
+        Figure::all().find(|it| it.key() == key)
+    }
+
+    /// The title with the unit of a rate: `TTFT`, `requests/s`.
+    pub fn label(self) -> String {
+        Value::plain(self).label()
+    }
+
+    /// One statistic of it as tables call it: `TTFT p99`.
+    pub fn titled(self, stat: Stat) -> String {
+        Value::stat(self, stat).title()
     }
 
     /// The key in `report.json` and in CSV: the name with its unit, such as `ttftMs`.

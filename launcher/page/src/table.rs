@@ -1,6 +1,10 @@
 //! Tables of a page.
 
+use document::Section;
+use figures::Figure;
 use serde::Serialize;
+
+use crate::text::heading;
 
 /// The most rows of a table. A run of more stages than this shows the first ones, and says so.
 pub(crate) const MAX_ROWS: usize = 200;
@@ -59,6 +63,11 @@ impl Table {
         }
     }
 
+    /// The table of a section, with its title.
+    pub(crate) fn of(section: Section, caption: impl Into<String>) -> Table {
+        Table::new(section.key(), section.title(), caption)
+    }
+
     /// Columns of text.
     pub(crate) fn texts<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Table {
         self.columns.extend(names.into_iter().map(|it| Column { name: it.to_owned(), numeric: false }));
@@ -66,9 +75,14 @@ impl Table {
     }
 
     /// Columns of numbers.
-    pub(crate) fn numbers<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Table {
-        self.columns.extend(names.into_iter().map(|it| Column { name: it.to_owned(), numeric: true }));
+    pub(crate) fn numbers(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Table {
+        self.columns.extend(names.into_iter().map(|it| Column { name: it.into(), numeric: true }));
         self
+    }
+
+    /// Columns of figures, with their names in the catalogue.
+    pub(crate) fn figures(self, figures: impl IntoIterator<Item = Figure>) -> Table {
+        self.numbers(figures.into_iter().map(heading))
     }
 
     /// The first [`MAX_ROWS`] rows, each with a cell for each column.

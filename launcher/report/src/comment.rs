@@ -6,13 +6,15 @@
 
 use crds::{
     Outcome,
+    benchmark_run::Stat,
     wording::{one_line, percent},
 };
-use document::{ReportDocument, StageDocument, Statistics};
+use document::{Renderer, ReportDocument, Section, StageDocument, Statistics};
+use figures::Figure;
 
 use super::{
     accuracy, loadgen,
-    markdown::cut_at_line,
+    markup::cut_at_line,
     objectives, profiling,
     text::{self, has_marks, millis, number, optional, p50, p90, p99},
     uncertainty,
@@ -35,15 +37,38 @@ const MAX_REMARK: usize = 600;
 /// The text of `comment.md`.
 pub fn render(document: &ReportDocument) -> String {
     let mut comment = String::new();
-    head(document, &mut comment);
-    goals(document, &mut comment);
-    tests(document, &mut comment);
-    scores(document, &mut comment);
-    stages(document, &mut comment);
-    sureness(document, &mut comment);
-    doubts(document, &mut comment);
-    foot(document, &mut comment);
+    Section::of(document, Renderer::Comment).for_each(|it| add(it, document, &mut comment));
     bounded(comment)
+}
+
+fn add(section: Section, document: &ReportDocument, to: &mut String) {
+    match section {
+        Section::Head => head(document, to),
+        Section::Objectives => goals(document, to),
+        Section::LoadGen => tests(document, to),
+        Section::Accuracy => scores(document, to),
+        // A row for each stage.
+        Section::Figures => stages(document, to),
+        Section::Sureness => sureness(document, to),
+        Section::Judgement => doubts(document, to),
+        Section::Identity => foot(document, to),
+        // Parts of other sections, or in `report.md` alone.
+        Section::Headline
+        | Section::Profiling
+        | Section::Stages
+        | Section::Classes
+        | Section::Steps
+        | Section::Interactivity
+        | Section::Cost
+        | Section::Sessions
+        | Section::ManagedServer
+        | Section::Replicas
+        | Section::Server
+        | Section::Startups
+        | Section::Failures
+        | Section::Contamination
+        | Section::Repeat => {}
+    }
 }
 
 fn head(document: &ReportDocument, to: &mut String) {
@@ -111,24 +136,14 @@ fn scores(document: &ReportDocument, to: &mut String) {
 
 fn stages(document: &ReportDocument, to: &mut String) {
     let begin = to.len();
-    let header = [
-        "stage",
-        "requests",
-        "not answered",
-        "requests/s",
-        "output tokens/s",
-        "good",
-        "TTFT p50",
-        "TTFT p90",
-        "TTFT p99",
-        "TPOT p50",
-        "TPOT p90",
-        "TPOT p99",
-        "ITL p99",
-        "latency p50",
-        "latency p90",
-        "latency p99",
-    ];
+    let of = |figure: Figure| [Stat::P50, Stat::P90, Stat::P99].map(|it| figure.titled(it));
+    let mut header = ["stage", "requests", "not answered"].map(str::to_owned).to_vec();
+    header.extend([Figure::RequestsPerSecond, Figure::OutputTokensPerSecond].map(Figure::label));
+    header.push("good".into());
+    header.extend([of(Figure::Ttft), of(Figure::Tpot)].into_iter().flatten());
+    header.push(Figure::Itl.titled(Stat::P99));
+    header.extend(of(Figure::Latency));
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
     table(&header, document.stages.len(), document.stages.iter().map(stage), to);
     if has_marks(&to[begin..]) {
         line(to, &format!("`*`: {}.\n", text::LARGEST_MEANS));

@@ -5,11 +5,12 @@ use std::fmt::{Display, Write as _};
 use analysis::{LatencyOrigin, validity::max_error_ratio};
 use crds::{
     Outcome,
-    benchmark_run::{self, Enforcement, ServerEngine},
+    benchmark_run::{self, Enforcement, ServerEngine, Stat},
     resolve::Endpoint,
-    wording::{one_line, percent},
+    wording::percent,
 };
-use document::{ReportDocument, Statistics};
+use document::{Renderer, ReportDocument, Section, Statistics};
+use figures::Figure;
 use files::file_digest::FileDigest;
 use workload_profiles::workload::PromptReuse;
 
@@ -25,70 +26,64 @@ use super::{
     uncertainty,
 };
 
+pub use super::markup::{cell, cut_at_line};
+
 /// Columns on the left.
 const TEXT: &str = "---";
 /// Columns on the right.
 const NUMBERS: &str = "---:";
 
-/// The sections of the report, in their order.
-const SECTIONS: [fn(&ReportDocument, &mut Page); 20] = [
-    head,
-    objectives_met,
-    loadgen_tests,
-    scores,
-    profile,
-    stages,
-    classes,
-    figures,
-    steps,
-    speed,
-    sureness,
-    sessions,
-    server_of_run,
-    server_replicas,
-    servers,
-    startups,
-    failures_by_kind,
-    contamination,
-    judgement,
-    repeat,
-];
-
 /// The text of `report.md`.
 pub fn render(document: &ReportDocument) -> String {
     let mut page = Page::default();
-    SECTIONS.iter().for_each(|section| section(document, &mut page));
+    for section in Section::of(document, Renderer::Markdown) {
+        if section != Section::Head {
+            page.heading(heading(section, document));
+        }
+        content(section, document, &mut page);
+    }
     page.0
+}
+
+fn heading(section: Section, document: &ReportDocument) -> &'static str {
+    match section {
+        Section::Figures if document.stages.len() > 1 => "All stages together",
+        other => other.title(),
+    }
+}
+
+/// What stands below the heading of a section.
+fn content(section: Section, document: &ReportDocument, page: &mut Page) {
+    match section {
+        Section::Head => head(document, page),
+        Section::Objectives => objectives_met(document, page),
+        Section::LoadGen => loadgen_tests(document, page),
+        Section::Accuracy => scores(document, page),
+        Section::Profiling => profile(document, page),
+        Section::Stages => stages(document, page),
+        Section::Classes => classes(document, page),
+        Section::Figures => figures(document, page),
+        Section::Steps => steps(document, page),
+        Section::Interactivity => interactivity(document, page),
+        Section::Cost => cost(document, page),
+        Section::Sureness => sureness(document, page),
+        Section::Sessions => sessions(document, page),
+        Section::ManagedServer => server_of_run(document, page),
+        Section::Replicas => server_replicas(document, page),
+        Section::Server => servers(document, page),
+        Section::Startups => startups(document, page),
+        Section::Failures => failures_by_kind(document, page),
+        Section::Contamination => contamination(document, page),
+        Section::Judgement => judgement(document, page),
+        Section::Repeat => repeat(document, page),
+        // Parts of other sections.
+        Section::Headline | Section::Identity => {}
+    }
 }
 
 /// The path of a file as a cell of a table.
 fn path(file: &FileDigest) -> String {
     cell(&file.path.display().to_string())
-}
-
-/// A text of at most `most` bytes. A longer one ends with a whole line and the note.
-pub fn cut_at_line(text: String, most: usize, note: &str) -> String {
-    if text.len() <= most {
-        return text;
-    }
-    let end = text.floor_char_boundary(most.saturating_sub(note.len()));
-    let end = text[..end].rfind('\n').map_or(0, |it| it + 1);
-    format!("{}{note}", &text[..end])
-}
-
-/// Text from outside as a cell of a table: on one line, with what Markdown and HTML would take for markup made harmless.
-pub fn cell(text: &str) -> String {
-    let mut shown = String::new();
-    for letter in one_line(text).chars() {
-        match letter {
-            // Links and images need brackets.
-            '\\' | '|' | '[' | ']' => shown.extend(['\\', letter]),
-            '<' => shown.push_str("&lt;"),
-            '`' => shown.push('\''),
-            it => shown.push(it),
-        }
-    }
-    shown
 }
 
 fn head(document: &ReportDocument, page: &mut Page) {
@@ -132,7 +127,6 @@ fn head(document: &ReportDocument, page: &mut Page) {
 fn objectives_met(document: &ReportDocument, page: &mut Page) {
     let Some(counts) = objectives::counts(document) else { return };
     let found = objectives::rows(document);
-    page.heading("Objectives");
     let reported = match found.first().map(|it| it.enforcement) {
         Some(Enforcement::Report) => " They are reported only: the outcome does not depend on them.",
         Some(Enforcement::Fail) | None => "",
@@ -157,7 +151,6 @@ fn objectives_met(document: &ReportDocument, page: &mut Page) {
 
 fn loadgen_tests(document: &ReportDocument, page: &mut Page) {
     let Some(tests) = &document.loadgen else { return };
-    page.heading("LoadGen tests");
     page.line(format_args!(
         "Benchmark {}, round {}. LoadGen-compatible: for trial runs, tuning and pre-checks; official results need MLCommons' own build.",
         cell(&tests.benchmark),
@@ -185,7 +178,6 @@ fn loadgen_tests(document: &ReportDocument, page: &mut Page) {
 
 fn scores(document: &ReportDocument, page: &mut Page) {
     let Some(found) = &document.accuracy else { return };
-    page.heading("Accuracy");
     page.line(format_args!("{}.\n", cell(&accuracy::headline(found))));
     let rows = accuracy::rows(found).map(|row| row.iter().map(|it| cell(it)).collect());
     page.table(&accuracy::COLUMNS, NUMBERS, rows);
@@ -198,12 +190,9 @@ fn scores(document: &ReportDocument, page: &mut Page) {
 
 fn figures(document: &ReportDocument, page: &mut Page) {
     if document.stages.len() > 1 {
-        page.heading("All stages together");
         page.line(
             "Pauses included: the figures of different loads taken together are those of none. Compare the stages.\n",
         );
-    } else {
-        page.heading("Figures");
     }
     let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "max", "count"];
     let times = latencies(document).into_iter().map(|row| distribution(cell(&row.name), row.figures, millis));
@@ -220,14 +209,13 @@ fn figures(document: &ReportDocument, page: &mut Page) {
     ];
     let further = [("abandoned", all.abandoned), ("incomplete", all.incomplete)].into_iter().filter(|it| it.1 > 0);
     let further = further.chain(excluded(document)).map(|(name, count)| (name, count.to_string()));
-    let rows =
-        counts.into_iter().chain(further).chain(rates(document)).map(|(name, value)| vec![name.to_owned(), value]);
+    let counts = counts.into_iter().chain(further).map(|(name, count)| (name.to_owned(), count));
+    let rows = counts.chain(rates(document)).map(|(name, value)| vec![name, value]);
     page.table(&["", ""], NUMBERS, rows);
 }
 
 fn steps(document: &ReportDocument, page: &mut Page) {
     let Some(steps) = &document.figures.steps else { return };
-    page.heading("Where the time went");
     page.line(
         "Of requests that succeeded. Queue, send, first byte, first token and tokens follow each other: their means come to that of the latency from scheduled. Build and parse are the launcher's own work beside them: a request is made before it is due, unless it is late, and bytes are interpreted while the next ones are on their way.\n",
     );
@@ -259,7 +247,6 @@ fn distribution(name: String, it: &Statistics, show: fn(f64) -> String) -> Vec<S
 
 fn profile(document: &ReportDocument, page: &mut Page) {
     let Some(found) = &document.profiling else { return };
-    page.heading("Profiling");
     let rows = profiling::rows(found);
     page.table(&["", ""], TEXT, rows.into_iter().map(|[name, value]| vec![name, cell(&value)]));
     page.blank();
@@ -267,19 +254,19 @@ fn profile(document: &ReportDocument, page: &mut Page) {
 }
 
 fn stages(document: &ReportDocument, page: &mut Page) {
-    if document.stages.len() < 2 {
-        return;
-    }
-    page.heading("Stages");
     // Goals are of all stages or of none.
     let goals = document.stages.iter().any(|it| it.figures.goodput.is_some());
     let mut header =
-        vec!["stage", "clock", "requests", "failed", "cancelled", "asked/s", "sent/s", "requests/s", "output tokens/s"];
-    header.extend(goals.then_some(["goodput/s", "good share"]).into_iter().flatten());
-    header.extend(["TTFT p50", "TTFT p99", "ITL p50", "ITL p99", "latency p99", "send lag p99"]);
+        ["stage", "clock", "requests", "failed", "cancelled", "asked/s", "sent/s"].map(str::to_owned).to_vec();
+    header.extend([Figure::RequestsPerSecond, Figure::OutputTokensPerSecond].map(Figure::label));
+    let of_goals = [Figure::GoodputRequestsPerSecond, Figure::GoodputShare].map(Figure::label);
+    header.extend(goals.then_some(of_goals).into_iter().flatten());
+    header.extend([Figure::Ttft, Figure::Itl].iter().flat_map(|of| [Stat::P50, Stat::P99].map(|it| of.titled(it))));
+    header.extend([Figure::Latency, Figure::SendLag].map(|it| it.titled(Stat::P99)));
     // The column is left out where no usage has a count of cached tokens.
     let cached = document.figures.cached_share.is_some();
-    header.extend(cached.then_some("prompt tokens cached"));
+    header.extend(cached.then(|| Figure::CachedShare.label()));
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let rows = document.stages.iter().map(|stage| {
         let it = &stage.figures;
         let (rates, goodput) = (it.throughput.as_ref(), it.goodput.as_ref());
@@ -307,30 +294,23 @@ fn stages(document: &ReportDocument, page: &mut Page) {
     page.figures(&header, rows);
 }
 
-fn speed(document: &ReportDocument, page: &mut Page) {
-    let mut table = |heading: &str, words: &str, (header, rows): TableText| {
-        page.heading(heading);
-        page.line(words);
-        let header: Vec<String> = header.iter().map(|it| cell(it)).collect();
-        let header: Vec<&str> = header.iter().map(String::as_str).collect();
-        page.figures(&header, rows.into_iter().map(|row| row.iter().map(|it| cell(it)).collect()));
-    };
-    if let Some(found) = provenance::interactivity(document) {
-        let words = "Output tokens per second and user, in three ways that are not to be compared with each other.\n";
-        table("Interactivity", words, found);
-    }
-    if let Some(found) = provenance::cost(document) {
-        table("Accelerators and cost", "From the hardware and the price that the run names.\n", found);
-    }
+fn interactivity(document: &ReportDocument, page: &mut Page) {
+    let words = "Output tokens per second and user, in three ways that are not to be compared with each other.\n";
+    page.line(words);
+    page.text_table(provenance::interactivity(document));
+}
+
+fn cost(document: &ReportDocument, page: &mut Page) {
+    let Some(found) = provenance::cost(document) else { return };
+    page.line("From the hardware and the price that the run names.\n");
+    page.text_table(found);
 }
 
 fn contamination(document: &ReportDocument, page: &mut Page) {
-    page.heading("Prompts and the server's cache");
     provenance::contamination(&document.contamination).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
 }
 
 fn sureness(document: &ReportDocument, page: &mut Page) {
-    page.heading("How sure the figures are");
     let rows = uncertainty::rows(document);
     if !rows.is_empty() {
         page.line("Intervals come from the variation within this run: 95 of 100 such intervals are to hold the true value. Near saturation fewer do: docs/statistics.md counts them. Another run may differ by more. Requests depend on each other, and so count as fewer effective values. A mean, a rate and p50 with fewer than 30 effective values have a wide interval. Where p90 or p99 has too few, there is no interval, and the cell says how many there are of how many needed: p90 needs 30 of the mean, and 36 of its own; p99 needs 200 of the mean, and 368 of its own. The last column is empty where the stage was not steady; the reason stands below.\n");
@@ -348,7 +328,6 @@ fn sureness(document: &ReportDocument, page: &mut Page) {
 /// The server that was started for the run, and what became of it.
 fn server_of_run(document: &ReportDocument, page: &mut Page) {
     let Some(server) = &document.managed_server else { return };
-    page.heading("Managed server");
     page.line(format_args!("{}\n", managed_server::headline(server)));
     let rows = managed_server::rows(server).zip(&server.replicas).map(|(row, it)| {
         let mut cells: Vec<String> = row.iter().map(|it| cell(it)).collect();
@@ -376,7 +355,6 @@ fn server_of_run(document: &ReportDocument, page: &mut Page) {
 /// How requests were spread over the replicas of a server that the operator started.
 fn server_replicas(document: &ReportDocument, page: &mut Page) {
     let Some(server) = &document.server_replicas else { return };
-    page.heading("Replicas");
     if let Some(why) = &server.fallback {
         page.line(format_args!("{}", cell(why)));
         return;
@@ -396,7 +374,6 @@ fn server_replicas(document: &ReportDocument, page: &mut Page) {
 /// What the servers said of themselves.
 fn servers(document: &ReportDocument, page: &mut Page) {
     let Some(server) = &document.server_metrics else { return };
-    page.heading("Server");
     server_table::identities(server).iter().for_each(|it| page.line(format_args!("- {it}")));
     page.line(
         "\nOf gauges the mean, and the most in brackets. Counters count from the scrape before to the scrape after, so that stages overlap by up to a scrape on each side: the last digits of a stage are not its own.\n",
@@ -422,10 +399,6 @@ fn servers(document: &ReportDocument, page: &mut Page) {
 
 /// How the servers started that the run itself started.
 fn startups(document: &ReportDocument, page: &mut Page) {
-    if document.startups.is_empty() {
-        return;
-    }
-    page.heading("How the servers started");
     page.line(
         "From the logs of the servers; docs/startup.md of Benchwright explains the steps. Steps of different processes may be under way at the same time.\n",
     );
@@ -434,7 +407,6 @@ fn startups(document: &ReportDocument, page: &mut Page) {
 
 fn sessions(document: &ReportDocument, page: &mut Page) {
     let Some(all) = &document.sessions else { return };
-    page.heading("Sessions");
     page.line(
         "Durations, turns and tokens are those of complete sessions. A turn is due when the turn before it has ended and its think time is over: neither is in a latency. The turns of a load of users have times of their own: where the turn before ends later, that wait is in the latency.\n",
     );
@@ -485,23 +457,12 @@ fn sessions(document: &ReportDocument, page: &mut Page) {
 }
 
 fn classes(document: &ReportDocument, page: &mut Page) {
-    if document.classes.is_empty() {
-        return;
-    }
-    page.heading("Traffic classes");
-    let header = [
-        "class",
-        "clock",
-        "requests",
-        "failed",
-        "requests/s",
-        "output tokens/s",
-        "TTFT p50",
-        "TTFT p99",
-        "ITL p50",
-        "TPOT p50",
-        "latency p99",
-    ];
+    let mut header = ["class", "clock", "requests", "failed"].map(str::to_owned).to_vec();
+    header.extend([Figure::RequestsPerSecond, Figure::OutputTokensPerSecond].map(Figure::label));
+    header.extend([Stat::P50, Stat::P99].map(|it| Figure::Ttft.titled(it)));
+    header.extend([Figure::Itl, Figure::Tpot].map(|it| it.titled(Stat::P50)));
+    header.push(Figure::Latency.titled(Stat::P99));
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let rows = document.classes.iter().map(|class| {
         let it = &class.figures;
         let rates = it.throughput.as_ref();
@@ -523,12 +484,7 @@ fn classes(document: &ReportDocument, page: &mut Page) {
 }
 
 fn failures_by_kind(document: &ReportDocument, page: &mut Page) {
-    let all = &document.figures;
-    if all.requests == all.succeeded {
-        return;
-    }
-    page.heading("Requests that did not succeed");
-    let rows = failures::rows(all).into_iter().map(|it| {
+    let rows = failures::rows(&document.figures).into_iter().map(|it| {
         let kind = it.part.map_or_else(|| it.kind.clone(), |part| format!("{}: {part}", it.kind));
         vec![kind, it.count.to_string(), cell(it.sample)]
     });
@@ -536,7 +492,6 @@ fn failures_by_kind(document: &ReportDocument, page: &mut Page) {
 }
 
 fn judgement(document: &ReportDocument, page: &mut Page) {
-    page.heading("How far to trust these figures");
     let (judgement, run) = (&document.self_judgement, &document.resolved_run);
     let bounds = &run.validity;
     let counts = [
@@ -582,7 +537,6 @@ fn judgement(document: &ReportDocument, page: &mut Page) {
 }
 
 fn repeat(document: &ReportDocument, page: &mut Page) {
-    page.heading("To run it again");
     let run = &document.resolved_run;
     let in_a_cluster = match &run.endpoint {
         // The simulated server is in our own image.
@@ -646,6 +600,13 @@ impl Page {
         if has_marks(&self.0[begin..]) {
             self.line(format_args!("\n\\* {}.", text::LARGEST_MEANS));
         }
+    }
+
+    /// A table of figures whose texts come from outside.
+    fn text_table(&mut self, (header, rows): TableText) {
+        let header: Vec<String> = header.iter().map(|it| cell(it)).collect();
+        let header: Vec<&str> = header.iter().map(String::as_str).collect();
+        self.figures(&header, rows.into_iter().map(|row| row.iter().map(|it| cell(it)).collect()));
     }
 
     fn row(&mut self, cells: impl Iterator<Item = impl Display>) {

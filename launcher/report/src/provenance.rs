@@ -36,21 +36,18 @@ pub(super) fn server(document: &ReportDocument) -> Option<String> {
 pub(super) fn hardware(hardware: &Hardware) -> String {
     let Hardware { accelerator, accelerators, price } = hardware;
     let name = accelerator.as_deref().unwrap_or("accelerators");
-    let price = price.as_ref().map(|it| format!(", {} {} an hour each", number(it.per_accelerator_hour), it.currency));
+    let price =
+        price.as_ref().map(|it| format!(", {} an hour each", text::money(it.per_accelerator_hour, &it.currency)));
     format!("{accelerators} x {name}{}, as spec.target.hardware says", price.unwrap_or_default())
 }
 
 /// Rows below a header.
 pub(super) type TableText = (Vec<String>, Vec<Vec<String>>);
 
-/// Interactivity of the stages; `None` where there is nothing to show.
-pub(super) fn interactivity(document: &ReportDocument) -> Option<TableText> {
-    let stages = &document.stages;
-    if stages.iter().all(|it| it.figures.interactivity.is_none()) {
-        return None;
-    }
+/// Interactivity of the stages.
+pub(super) fn interactivity(document: &ReportDocument) -> TableText {
     let header = ["stage", "1000 / TPOT p90 (ms)", "median of 1 / TPOT", "1 / p90(latency / OSL)"].map(str::to_owned);
-    let rows = stages.iter().map(|stage| {
+    let rows = document.stages.iter().map(|stage| {
         let figures = &stage.figures;
         let found = figures.interactivity;
         let count = |of: &Option<Statistics>| of.as_ref().map_or(0, |it| it.count);
@@ -62,7 +59,7 @@ pub(super) fn interactivity(document: &ReportDocument) -> Option<TableText> {
             optional(found.and_then(|it| it.inverse_of_ntpot_p90), |it| percentile(number(it), 900, ntpots)),
         ]
     });
-    Some((header.into(), rows.collect()))
+    (header.into(), rows.collect())
 }
 
 /// Rates per accelerator and cost of the stages; `None` where the run names no hardware.

@@ -10,11 +10,12 @@ use document::{ReadError, ReportDocument};
 use files::user_file;
 
 use crate::{
-    REPORT_FILE_NAME as REPORT,
     baseline::MAX_BASELINE_BYTES,
     partial::{MARKER, SUFFIX},
 };
 
+/// The name of the report that programs read, in a results folder.
+pub const REPORT_FILE_NAME: &str = "report.json";
 /// Entries of a folder that are looked at to say what it is; more would not make the message better.
 const MOST_ENTRIES: usize = 1_000;
 
@@ -31,17 +32,17 @@ const OTHER_TOOLS: [(&str, &str); 6] = [
 /// Why there is no report at a path.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportFileError {
-    #[error("{path}: {cause}; give a results folder, such as results/latest, or its {REPORT}", path = path.display())]
+    #[error("{path}: {cause}; give a results folder, such as results/latest, or its {REPORT_FILE_NAME}", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
     #[error("{path}: is the folder of a run that has not ended, or was killed; wait for its end, or give the folder of a finished run", path = path.display())]
     Unfinished { path: PathBuf },
-    #[error("{path}: has no {REPORT}, and is a folder of results of {tool}; give a results folder of benchwright, or its {REPORT}", path = path.display())]
+    #[error("{path}: has no {REPORT_FILE_NAME}, and is a folder of results of {tool}; give a results folder of benchwright, or its {REPORT_FILE_NAME}", path = path.display())]
     OtherTool { path: PathBuf, tool: &'static str },
-    #[error("{path}: holds results folders, and no {REPORT} itself; give one of them, such as {example}", path = path.display(), example = example.display())]
+    #[error("{path}: holds results folders, and no {REPORT_FILE_NAME} itself; give one of them, such as {example}", path = path.display(), example = example.display())]
     Several { path: PathBuf, example: PathBuf },
     #[error("{path}: is a series of {found} runs, of which {counting} count; two valid runs are the fewest that are compared as a series: give one run, such as {example}, or repeat the series", path = path.display(), example = path.join("r1").display())]
     Series { path: PathBuf, found: usize, counting: usize },
-    #[error("{path}: has no {REPORT}; give the results folder of a finished run, or its {REPORT}", path = path.display())]
+    #[error("{path}: has no {REPORT_FILE_NAME}; give the results folder of a finished run, or its {REPORT_FILE_NAME}", path = path.display())]
     NoReport { path: PathBuf },
     #[error("{path}: {cause}", path = path.display())]
     Content { path: PathBuf, cause: ReadError },
@@ -67,7 +68,7 @@ impl ReportFileError {
 /// # Errors
 /// As [`read`]; or the series has fewer than two valid runs.
 pub fn read_all(path: &Path) -> Result<Vec<ReportDocument>, ReportFileError> {
-    let is_series = path.join("repeats.json").is_file() && !path.join(REPORT).exists();
+    let is_series = path.join("repeats.json").is_file() && !path.join(REPORT_FILE_NAME).exists();
     if !is_series {
         return read(path).map(|(_, report)| vec![report]);
     }
@@ -122,7 +123,7 @@ fn in_folder(folder: &Path) -> Result<PathBuf, ReportFileError> {
     if has_name || folder.join(MARKER).exists() {
         return Err(ReportFileError::Unfinished { path });
     }
-    let file = folder.join(REPORT);
+    let file = folder.join(REPORT_FILE_NAME);
     if file.exists() {
         return Ok(file);
     }
@@ -133,7 +134,7 @@ fn in_folder(folder: &Path) -> Result<PathBuf, ReportFileError> {
     let mut inner: Vec<PathBuf> = entries.take(MOST_ENTRIES).flatten().map(|it| it.path()).collect();
     // The newest run is the best example.
     inner.sort_by_key(|it| !it.ends_with("latest"));
-    match inner.into_iter().find(|it| it.join(REPORT).is_file()) {
+    match inner.into_iter().find(|it| it.join(REPORT_FILE_NAME).is_file()) {
         Some(example) => Err(ReportFileError::Several { path, example }),
         None => Err(ReportFileError::NoReport { path }),
     }

@@ -8,8 +8,8 @@ use document::{PodStart, ServerStart, SleepCycle};
 use startup::{Figure, Outcome, Server, SleepWakeKind, Startup, StepName, Unit};
 
 use crate::{
-    markdown::cell,
-    terminal::{add_row, fitted_beside, new_table},
+    markup::cell,
+    text_table::{add_row, fitted_beside, new_table},
 };
 
 /// Columns with longer names have letters in a table, and their names above it.

@@ -1,49 +1,56 @@
 //! The summary table that a run prints.
 
 use analysis::Accuracy;
-use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
 use crds::{
     Outcome,
     wording::{one_line, percent},
 };
-use document::{LoadGenDocument, ReportDocument, Statistics};
+use document::{LoadGenDocument, Renderer, ReportDocument, Section, Statistics};
 
 use super::{
     accuracy, failures, loadgen, objectives, profiling,
     text::{self, excluded, latencies, lengths, millis, number, p50, p99, percentile, rates},
+    text_table::{WIDTH, add_row, fitted, new_table, without_header},
 };
 
-/// A line below the header, and no other.
-const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
-/// What a terminal shows in a line, where nobody made it wider. In a table that needs more the first column is wrapped.
-const WIDTH: usize = 80;
 const POOLED: &str = "All stages together, pauses included. Compare stages, not these figures.";
 
 /// The figures of a run as text, with a line break at its end. With several stages, the table shows
 /// each stage and then the run, because pooled figures of different loads describe no load.
 pub fn table(document: &ReportDocument) -> String {
-    let tests = document.loadgen.as_ref().map(loadgen_tests);
-    let objectives = objectives::counts(document).map(|_| objectives(document));
-    let scores = document.accuracy.as_ref().map(scores);
-    let mut parts: Vec<String> =
-        std::iter::once(verdict(document)).chain(objectives).chain(tests).chain(scores).collect();
-    let first_table = parts.len();
-    if document.stages.len() > 1 {
-        parts.extend([stages(document), format!("{POOLED}\n\n{}", figures(document))]);
-    } else {
-        parts.push(figures(document));
-    }
-    if parts[first_table..].iter().any(|it| text::has_marks(it)) {
-        parts.push(format!("* {}", text::LARGEST_MEANS));
-    }
-    parts.extend([totals(document), trust(document)]);
-    let servers = document.server_metrics.iter().flat_map(|it| &it.remarks);
-    let remarks = document.self_judgement.remarks.iter().chain(servers);
-    let notes: Vec<String> = remarks.map(|it| format!("note: {}", one_line(it))).collect();
-    if !notes.is_empty() {
-        parts.push(notes.join("\n"));
-    }
+    let parts: Vec<String> =
+        Section::of(document, Renderer::Terminal).flat_map(|section| parts(section, document)).collect();
     parts.join("\n\n") + "\n"
+}
+
+/// The parts of a section, with a blank line between them.
+fn parts(section: Section, document: &ReportDocument) -> Vec<String> {
+    match section {
+        Section::Head => vec![verdict(document)],
+        Section::Objectives => vec![objectives(document)],
+        Section::LoadGen => document.loadgen.iter().map(loadgen_tests).collect(),
+        Section::Accuracy => document.accuracy.iter().map(scores).collect(),
+        Section::Stages => vec![stages(document)],
+        Section::Figures => figures(document),
+        Section::Judgement => std::iter::once(trust(document)).chain(notes(document)).collect(),
+        // Parts of other sections, or in `report.md` alone.
+        Section::Headline
+        | Section::Profiling
+        | Section::Classes
+        | Section::Steps
+        | Section::Interactivity
+        | Section::Cost
+        | Section::Sureness
+        | Section::Sessions
+        | Section::ManagedServer
+        | Section::Replicas
+        | Section::Server
+        | Section::Startups
+        | Section::Failures
+        | Section::Contamination
+        | Section::Identity
+        | Section::Repeat => Vec::new(),
+    }
 }
 
 fn verdict(document: &ReportDocument) -> String {
@@ -103,7 +110,18 @@ fn scores(found: &Accuracy) -> String {
     format!("{}\n\n{}{notes}", one_line(&accuracy::headline(found)), fitted(table))
 }
 
-fn figures(document: &ReportDocument) -> String {
+/// Distributions, the legend of their marks, and counts and rates.
+fn figures(document: &ReportDocument) -> Vec<String> {
+    let several = Section::Stages.is_in(document);
+    let table = distributions(document);
+    // The legend is that of the stages, too.
+    let marked = text::has_marks(&table) || several && text::has_marks(&stages(document));
+    let legend = marked.then(|| format!("* {}", text::LARGEST_MEANS));
+    let pooled = several.then(|| POOLED.to_owned());
+    pooled.into_iter().chain([table]).chain(legend).chain([totals(document)]).collect()
+}
+
+fn distributions(document: &ReportDocument) -> String {
     let mut table = new_table(&["", "mean", "p50", "p90", "p99", "max", "count"]);
     for row in latencies(document) {
         add_row(&mut table, row.name, distribution(row.figures, millis));
@@ -116,8 +134,7 @@ fn figures(document: &ReportDocument) -> String {
 
 fn totals(document: &ReportDocument) -> String {
     let all = &document.figures;
-    let mut table = Table::new();
-    table.load_style(STYLE);
+    let mut table = without_header();
     add_row(&mut table, "requests".into(), [all.requests.to_string()]);
     for it in failures::rows(all) {
         let name = it.part.map_or_else(|| format!("  {}", it.kind), |part| format!("    {part}"));
@@ -131,7 +148,7 @@ fn totals(document: &ReportDocument) -> String {
     }
     add_row(&mut table, "duration".into(), [millis(all.duration_ms)]);
     for (name, rate) in rates(document) {
-        add_row(&mut table, name.into(), [rate]);
+        add_row(&mut table, name, [rate]);
     }
     for (name, figure) in document.hardware.as_ref().map(|it| text::cost(it, &it.figures)).unwrap_or_default() {
         add_row(&mut table, name, [text::optional(figure, number)]);
@@ -152,6 +169,14 @@ fn trust(document: &ReportDocument) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// What is in doubt, a line each; `None` where nothing is.
+fn notes(document: &ReportDocument) -> Option<String> {
+    let servers = document.server_metrics.iter().flat_map(|it| &it.remarks);
+    let remarks = document.self_judgement.remarks.iter().chain(servers);
+    let notes: Vec<String> = remarks.map(|it| format!("note: {}", one_line(it))).collect();
+    (!notes.is_empty()).then(|| notes.join("\n"))
 }
 
 fn stages(document: &ReportDocument) -> String {
@@ -187,49 +212,4 @@ fn stages(document: &ReportDocument) -> String {
 fn distribution(it: &Statistics, show: fn(f64) -> String) -> [String; 6] {
     let marked = |value, permille| percentile(show(value), permille, it.count);
     [show(it.mean), marked(it.p50, 500), marked(it.p90, 900), marked(it.p99, 990), show(it.max), it.count.to_string()]
-}
-
-pub(super) fn new_table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    let cells = header.iter().enumerate().map(|(column, it)| if column == 0 { Cell::new(it) } else { right(it) });
-    table.load_style(STYLE).set_header(cells);
-    table
-}
-
-/// The text of a table in the width of a terminal: two blanks between columns, or one where the first column needs the room.
-/// Only that one, which holds words, may be wrapped.
-pub(super) fn fitted(table: Table) -> String {
-    fitted_beside(table, 0)
-}
-
-/// The same; the first column keeps so many letters where it has them, and the table is wider than a terminal then.
-pub(super) fn fitted_beside(mut table: Table, first: u16) -> String {
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH as u16);
-    let widths: Vec<usize> = table.column_max_content_widths().into_iter().map(usize::from).collect();
-    let numbers = widths.iter().skip(1).map(|it| it + 2).sum::<usize>();
-    let of_first = widths.first().copied().unwrap_or_default();
-    let narrow = of_first + 2 + numbers > WIDTH;
-    let first = usize::from(first).min(of_first);
-    for (index, column) in table.column_iter_mut().enumerate() {
-        if index > 0 {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        } else if first > 0 {
-            // The padding of one is within it.
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed((first + 1) as u16)));
-        }
-        if narrow {
-            column.set_padding((1, 0));
-        }
-    }
-    table.trim_fmt()
-}
-
-/// Each cell is one line: a report from disk may hold any text.
-pub(super) fn add_row(table: &mut Table, name: String, cells: impl IntoIterator<Item = String>) {
-    let cells = cells.into_iter().map(|it| right(&one_line(&it)));
-    table.add_row(std::iter::once(Cell::new(one_line(&name))).chain(cells));
-}
-
-fn right(text: &str) -> Cell {
-    Cell::new(text).set_alignment(CellAlignment::Right)
 }

@@ -1,51 +1,45 @@
 //! Figures of a document as words: what the Markdown report, the comment and the terminal's table have in common.
 
-use std::time::Duration;
-
 use analysis::{LatencyOrigin, SEVERAL_TOKENS};
 use crds::{
-    figure::rate_text,
     resolve::{ResolvedRun, ValidityBounds},
-    units::Span,
     wording::percent,
 };
 use document::{CostDocument, HardwareDocument, JudgementDocument, ReportDocument, Statistics};
+use figures::{
+    Figure, Unit,
+    text::{LARGEST, Style},
+};
 use measurement::window::WindowPart;
 
-/// Behind a percentile that is the largest of too few values.
-const LARGEST: &str = "*";
+pub(super) use figures::text::{percentile, signed_percent};
+
 /// What the mark means, for the foot of a page.
 pub(super) const LARGEST_MEANS: &str = "the largest value: p90 needs 10 values or more, p95 20, p99 100, p99.9 1000";
+/// How figures read in plain text.
+const STYLE: Style = Style::Plain;
+/// What stands where nothing was measured.
+pub(super) const NOTHING: &str = STYLE.nothing();
 /// Below this share of requests that met the goals a run that passed says what that does not mean.
 const FEW_GOOD: f64 = 0.5;
 
-/// What stands where nothing was measured.
-pub(super) const NOTHING: &str = "-";
-
-/// A time to four digits, such as `81.23ms`.
-pub(super) fn time(time: Duration) -> String {
-    Span(time).rounded().to_string()
-}
-
 /// A time in milliseconds to four digits, such as `81.23ms`. A time below zero, such as the lower end of an interval, is shown as 0.
 pub(super) fn millis(millis: f64) -> String {
-    let not_negative = if millis < 0.0 { 0.0 } else { millis };
-    optional(Span::from_millis_f64(not_negative), |it| time(it.0))
+    STYLE.time(millis)
 }
 
 /// A count or rate to four digits.
 pub(super) fn number(number: f64) -> String {
-    rate_text(number)
+    STYLE.number(number)
+}
+
+/// An amount of money.
+pub(super) fn money(amount: f64, currency: &str) -> String {
+    STYLE.money(amount, currency)
 }
 
 pub(super) fn optional<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
-    value.map_or_else(|| NOTHING.into(), show)
-}
-
-/// A percentile, given in permille, of `count` values: with a mark where they are so few that it is the largest.
-pub(super) fn percentile(text: String, permille: u64, count: u64) -> String {
-    let is_largest = (u128::from(count) * u128::from(permille)).div_ceil(1_000) >= u128::from(count);
-    if is_largest { text + LARGEST } else { text }
+    STYLE.optional(value, show)
 }
 
 /// Whether a text has a percentile with a mark.
@@ -107,31 +101,35 @@ pub(super) fn latencies(document: &ReportDocument) -> Vec<Row<'_>> {
     let clock = &document.labels.clock;
     let open = clock.contains(LatencyOrigin::Scheduled.name());
     let several = all.tokens_per_event.is_some_and(|it| it > SEVERAL_TOKENS);
-    [
-        (format!("TTFT from {clock}"), all.ttft_ms.as_ref()),
-        ("TTFT from sent".into(), all.ttft_sent_ms.as_ref().filter(|_| open)),
-        (format!("latency from {clock}"), all.latency_ms.as_ref()),
-        ("latency from sent".into(), all.latency_sent_ms.as_ref().filter(|_| open)),
-        ("ITL".into(), all.itl_ms.as_ref()),
-        ("gap between events".into(), all.event_gap_ms.as_ref().filter(|_| several)),
-        ("TPOT".into(), all.tpot_ms.as_ref()),
-        ("NTPOT".into(), all.ntpot_ms.as_ref()),
-        ("send lag".into(), all.send_lag_ms.as_ref()),
-        ("wait for a permit".into(), all.permit_wait_ms.as_ref()),
-        ("TTFT of probes".into(), probes.and_then(|it| it.ttft_ms.as_ref())),
-        ("latency of probes".into(), probes.and_then(|it| it.latency_ms.as_ref())),
-    ]
-    .into_iter()
-    .filter_map(|(name, figures): (String, _)| Some(Row { name, figures: figures? }))
-    .collect()
+    let from_clock = |figure: Figure| format!("{} from {clock}", figure.label());
+    let of_all = |figure: Figure| (figure.label(), all.statistics(figure));
+    let of_probes =
+        |figure: Figure| (format!("{} of probes", figure.label()), probes.and_then(|it| it.statistics(figure)));
+    let only = |shown: bool, (name, figures): (String, Option<_>)| (name, figures.filter(|_| shown));
+    let rows = [
+        (from_clock(Figure::Ttft), all.statistics(Figure::Ttft)),
+        only(open, of_all(Figure::TtftSent)),
+        (from_clock(Figure::Latency), all.statistics(Figure::Latency)),
+        only(open, of_all(Figure::LatencySent)),
+        of_all(Figure::Itl),
+        only(several, of_all(Figure::EventGap)),
+        of_all(Figure::Tpot),
+        of_all(Figure::Ntpot),
+        of_all(Figure::SendLag),
+        of_all(Figure::PermitWait),
+        of_probes(Figure::Ttft),
+        of_probes(Figure::Latency),
+    ];
+    rows.into_iter().filter_map(|(name, figures)| Some(Row { name, figures: figures? })).collect()
 }
 
 /// The lengths that a table shows, in tokens.
 pub(super) fn lengths(document: &ReportDocument) -> Vec<Row<'_>> {
-    [("ISL, tokens", &document.figures.isl_tokens), ("OSL, tokens", &document.figures.osl_tokens)]
-        .into_iter()
-        .filter_map(|(name, figures)| Some(Row { name: name.into(), figures: figures.as_ref()? }))
-        .collect()
+    let row = |figure: Figure| {
+        let name = format!("{}, {}", figure.label(), figure.row().unit.symbol());
+        Some(Row { name, figures: document.figures.statistics(figure)? })
+    };
+    [Figure::Isl, Figure::Osl].into_iter().filter_map(row).collect()
 }
 
 /// Requests that are in no figure, where there are such.
@@ -150,29 +148,35 @@ pub(super) fn excluded(document: &ReportDocument) -> Vec<(&'static str, u64)> {
 }
 
 /// Rates and what they are called.
-pub(super) fn rates(document: &ReportDocument) -> Vec<(&'static str, String)> {
+pub(super) fn rates(document: &ReportDocument) -> Vec<(String, String)> {
     let all = &document.figures;
     let Some(rates) = &all.throughput else { return Vec::new() };
-    let mut rows = vec![("requests/s", number(rates.requests_per_second))];
+    let measured = |figure: Figure| Some((figure.label(), of_unit(figure, all.number(figure)?)));
+    let mut rows = Vec::from_iter(measured(Figure::RequestsPerSecond));
     if let [only] = &document.stages[..] {
-        rows.extend(only.asked_requests_per_second.map(|it| ("  asked", number(it))));
-        rows.extend(only.achieved_requests_per_second.map(|it| ("  sent", number(it))));
+        rows.extend(only.asked_requests_per_second.map(|it| ("  asked".to_owned(), number(it))));
+        rows.extend(only.achieved_requests_per_second.map(|it| ("  sent".to_owned(), number(it))));
     }
     let whole = all.whole_throughput.as_ref().filter(|it| *it != rates);
-    rows.extend(whole.map(|it| ("  with fill and drain", number(it.requests_per_second))));
-    rows.push(("output tokens/s", number(rates.output_tokens_per_second)));
-    rows.extend(whole.map(|it| ("  with fill and drain", number(it.output_tokens_per_second))));
-    rows.extend(rates.input_tokens_per_second.map(|it| ("input tokens/s", number(it))));
-    rows.extend(rates.total_tokens_per_second.map(|it| ("total tokens/s", number(it))));
-    rows.extend(all.tokens_per_event.map(|it| ("tokens per event", number(it))));
-    rows.extend(all.cached_share.map(|it| ("prompt tokens from the prefix cache", percent(it))));
-    if let Some(goodput) = &all.goodput {
-        rows.extend(goodput.goodput_requests_per_second.map(|it| ("goodput, requests/s", number(it))));
-        let all_ended = all.abandoned == 0 && all.incomplete == 0;
-        let name = if all_ended { "good share" } else { "good share, less abandoned and incomplete" };
-        rows.extend(goodput.goodput_share.map(|it| (name, percent(it))));
-    }
+    let with_fill = |rate| ("  with fill and drain".to_owned(), number(rate));
+    rows.extend(whole.map(|it| with_fill(it.requests_per_second)));
+    rows.extend(measured(Figure::OutputTokensPerSecond));
+    rows.extend(whole.map(|it| with_fill(it.output_tokens_per_second)));
+    rows.extend(measured(Figure::InputTokensPerSecond));
+    rows.extend(measured(Figure::TotalTokensPerSecond));
+    rows.extend(all.tokens_per_event.map(|it| ("tokens per event".to_owned(), number(it))));
+    rows.extend(measured(Figure::CachedShare));
+    rows.extend(measured(Figure::GoodputRequestsPerSecond));
+    rows.extend(measured(Figure::GoodputShare).map(|(name, share)| match all.abandoned == 0 && all.incomplete == 0 {
+        true => (name, share),
+        false => (format!("{name}, less abandoned and incomplete"), share),
+    }));
     rows
+}
+
+/// A value of a figure that has one.
+fn of_unit(figure: Figure, value: f64) -> String {
+    if figure.row().unit == Unit::Share { percent(value) } else { number(value) }
 }
 
 /// Rates per accelerator and money per token, and what they are called.
@@ -217,23 +221,4 @@ pub(super) fn trust(it: &JudgementDocument) -> Vec<Trust> {
         bounded("clock step", step, |it| it.max_clock_step.to_string()),
         bounded("dropped values", Some(it.dropped.to_string()), |_| "0".into()),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_percentile_of_too_few_values_is_marked() {
-        let check = |permille, count, marked| {
-            let text = percentile("1s".into(), permille, count);
-            assert_eq!((has_marks(&text), text.trim_end_matches('*')), (marked, "1s"), "{permille} of {count}");
-        };
-        for (permille, enough) in [(900, 10), (950, 20), (990, 100), (999, 1_000)] {
-            check(permille, enough - 1, true);
-            check(permille, enough, false);
-        }
-        check(500, 1, true);
-        check(500, 2, false);
-    }
 }

@@ -1,11 +1,13 @@
 //! The uncertainty of the figures in words, for the Markdown report and the comment.
 
 use analysis::uncertainty::{PERCENTILES, State, Status, SteadyVerdict, enough};
+use crds::benchmark_run::Stat;
 use document::{
     EstimateDocument, JudgedDocument, LatenciesDocument, ReportDocument, StageDocument, UncertaintyDocument,
 };
+use figures::Figure;
 
-use super::text::{millis, number, optional};
+use super::text::{millis, number, optional, signed_percent};
 
 /// The columns of the table of figures and their intervals.
 pub(super) const COLUMNS: [&str; 6] =
@@ -32,51 +34,42 @@ fn of_stage(stage: &StageDocument, all: bool) -> Vec<Vec<String>> {
     let steady = it.steady_state.as_ref().filter(|it| it.verdict == SteadyVerdict::Steady.name());
     let window = steady.and_then(|it| it.window.as_ref());
     let mut rows = Vec::new();
-    let figures = [
-        ("TTFT", &it.ttft_ms, window.and_then(|it| it.ttft_ms.as_ref())),
-        ("TPOT", &it.tpot_ms, window.and_then(|it| it.tpot_ms.as_ref())),
-        ("latency", &it.latency_ms, window.and_then(|it| it.latency_ms.as_ref())),
-    ];
-    for (name, whole, window) in figures {
-        let Some(whole) = whole else { continue };
+    for figure in [Figure::Ttft, Figure::Tpot, Figure::Latency] {
+        let Some(whole) = it.latencies(figure) else { continue };
+        let window = window.and_then(|it| it.latencies(figure));
         let Some(mean) = &whole.mean else { continue };
-        let within = |pick: fn(&LatenciesDocument) -> &Option<EstimateDocument>| match window {
+        let within = |stat| match window {
             Some(LatenciesDocument { withheld: Some(state), .. }) => withheld(state),
-            _ => within(window.and_then(|it| pick(it).as_ref()), millis),
+            _ => within(window.and_then(|it| it.get(stat)), millis),
         };
-        let cells = [interval(mean, Some("values".to_owned()), millis), within(|it| &it.mean)];
-        rows.push(row(stage, &format!("{name} mean"), mean, millis, cells));
-        let percentiles: [fn(&LatenciesDocument) -> &Option<EstimateDocument>; 3] =
-            [|it| &it.p50, |it| &it.p90, |it| &it.p99];
-        for (place, (percentile, p)) in PERCENTILES.iter().enumerate().filter(|it| all || it.0 != 1) {
-            let pick = percentiles[place];
-            let Some(estimate) = pick(whole) else { continue };
-            let cells = [interval(estimate, few_for_percentile(mean, estimate, *p), millis), within(pick)];
-            rows.push(row(stage, &format!("{name} {percentile}"), estimate, millis, cells));
+        let cells = [interval(mean, Some("values".to_owned()), millis), within(Stat::Mean)];
+        rows.push(row(stage, figure.titled(Stat::Mean), mean, millis, cells));
+        let percentiles = [Stat::P50, Stat::P90, Stat::P99].into_iter().zip(PERCENTILES);
+        for (stat, (_, p)) in percentiles.filter(|it| all || it.0 != Stat::P90) {
+            let Some(estimate) = whole.get(stat) else { continue };
+            let cells = [interval(estimate, few_for_percentile(mean, estimate, p), millis), within(stat)];
+            rows.push(row(stage, figure.titled(stat), estimate, millis, cells));
         }
     }
-    let rates = [
-        ("requests/s", &it.requests_per_second, window.and_then(|it| it.requests_per_second.as_ref())),
-        ("output tokens/s", &it.output_tokens_per_second, window.and_then(|it| it.output_tokens_per_second.as_ref())),
-    ];
-    rows.extend(rates.into_iter().filter_map(|(name, whole, window)| {
-        let whole = whole.as_ref()?;
+    for figure in [Figure::RequestsPerSecond, Figure::OutputTokensPerSecond] {
+        let Some(whole) = it.estimate(figure) else { continue };
         let whole_interval = interval(whole, Some("requests".to_owned()), number);
-        Some(row(stage, name, whole, number, [whole_interval, within(window, number)]))
-    }));
+        let within = within(window.and_then(|it| it.estimate(figure)), number);
+        rows.push(row(stage, figure.label(), whole, number, [whole_interval, within]));
+    }
     rows
 }
 
 /// `cells`: the interval, and the figure within the steady window.
 fn row(
     stage: &StageDocument,
-    name: &str,
+    name: String,
     whole: &EstimateDocument,
     unit: fn(f64) -> String,
     [interval, within]: [String; 2],
 ) -> Vec<String> {
     let effective = rounded_down(whole.effective_values.unwrap_or(0.0)).to_string();
-    vec![name.to_owned(), stage.name.clone(), optional(whole.value, unit), interval, effective, within]
+    vec![name, stage.name.clone(), optional(whole.value, unit), interval, effective, within]
 }
 
 /// The interval, or why there is none.
@@ -185,15 +178,7 @@ fn steady_state(it: &UncertaintyDocument) -> Option<String> {
 
 /// What a figure did in the window, such as `TTFT p50 by +12 % (+8 % to +16 %)`.
 fn judged(it: &JudgedDocument) -> String {
-    let figure = match it.figure.as_str() {
-        "ttftMs" => "TTFT",
-        "tpotMs" => "TPOT",
-        "ntpotMs" => "NTPOT",
-        "latencyMs" => "latency",
-        "requestsPerSecond" => "requests/s",
-        "outputTokensPerSecond" => "output tokens/s",
-        other => other,
-    };
+    let figure = Figure::from_key(&it.figure).map_or_else(|| it.figure.clone(), Figure::label);
     let share = |share: f64| format!("{:+.0} %", share * 100.0);
     let percentile = it.percentile.as_ref().map(|it| format!(" {it}")).unwrap_or_default();
     let change = it.change.map(|it| format!(" by {}", share(it))).unwrap_or_default();
@@ -206,8 +191,8 @@ fn littles_law(it: &UncertaintyDocument) -> Option<String> {
     let law = it.littles_law.as_ref()?;
     let product = number(law.ended_per_second * law.mean_time_ms / 1e3);
     Some(format!(
-        "Little's law: {} requests were under way on average, throughput x time of a request is {product} (residual {:+.1} %)",
+        "Little's law: {} requests were under way on average, throughput x time of a request is {product} (residual {})",
         number(law.mean_concurrency),
-        law.residual * 100.0
+        signed_percent(law.residual)
     ))
 }

@@ -6,7 +6,25 @@ use crds::{
     units::Span,
 };
 
-use super::{Baseline, BaselineLimit, Reading};
+use super::reading::{Reading, Source, profiled};
+
+/// An earlier run that figures are compared with.
+#[derive(Clone, Copy)]
+pub struct Baseline<'a> {
+    /// The figures of the earlier run.
+    pub source: &'a dyn Source,
+    /// By how many percent of the earlier value a figure may be worse.
+    pub max_regression_percent: u32,
+}
+
+/// The value of an earlier run, and the limit that follows from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BaselineLimit {
+    /// The earlier value.
+    pub value: FigureValue,
+    /// The worst value that is no regression.
+    pub limit: FigureValue,
+}
 
 /// A value beside that of an earlier run.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +59,7 @@ impl Baseline<'_> {
     /// Compares a value with that of the earlier run.
     pub(super) fn compare(&self, objective: &ResolvedObjective, stage: Option<&str>, observed: &Reading) -> Comparison {
         let place = stage.map(|it| format!(" in a stage {it}")).unwrap_or_default();
-        if let Some(reason) = super::profiled(self.source, stage) {
+        if let Some(reason) = profiled(self.source, stage) {
             return Comparison::Undecided(format!("the baseline cannot be compared: {reason}"));
         }
         let Some(earlier) = self.source.reading(stage, objective.metric, objective.stat) else {

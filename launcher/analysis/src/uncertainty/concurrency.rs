@@ -2,7 +2,7 @@
 
 use statistics::littles_law::{LittlesLaw, LittlesLawSums};
 
-use super::{Input, Span};
+use super::input::{Input, Span};
 
 /// The law for each stage, of all its requests that were sent, in its figures or not, from when they were sent to when they ended.
 pub(super) fn littles_law(input: &Input<'_>, windows: &[Option<Span>]) -> Vec<Option<LittlesLaw>> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use statistics::{Estimate, batch_means, bins, order_statistics};
 
-use super::{Input, Series};
+use super::input::{Input, Series};
 use crate::figures::LatencyOrigin;
 use measurement::{record::RequestRecord, recorder::InFigures};
 

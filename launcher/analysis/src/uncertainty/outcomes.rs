@@ -2,7 +2,7 @@
 
 use statistics::{Estimate, batch_means, bins::RateBins, share::share_with_interval};
 
-use super::{Input, rates};
+use super::{input::Input, rates};
 use crate::rates::{Spans, good_share, goodness};
 use measurement::{record::RequestRecord, recorder::InFigures};
 

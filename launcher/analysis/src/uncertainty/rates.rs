@@ -7,7 +7,7 @@ use statistics::{
     bins::{self, RateBins},
 };
 
-use super::{Input, Series, Span};
+use super::input::{Input, Series, Span};
 use crate::rates::{RateWindow, Spans};
 
 /// The average number of answers per bin of an estimate, and the fewest and the most bins.

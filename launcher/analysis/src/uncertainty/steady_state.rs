@@ -9,9 +9,10 @@ use statistics::{
 };
 
 use super::{
-    Input, Rate, Rates, Span, Whole,
+    input::{Input, Series, Span},
     latencies::{self, Figure, Latencies},
-    rates,
+    rates::{self, Rate, Rates},
+    whole::Whole,
 };
 
 /// A stage and its window are this many times as long as the median latency at least.
@@ -178,11 +179,7 @@ pub(super) fn find(stage: &Whole) -> Found {
     }
     beside.extend([(Measure::Rate(Rate::Requests), requests), (Measure::Rate(Rate::OutputTokens), output_tokens)]);
     let judged = |decides: bool| {
-        move |(measure, series): (Measure, &super::Series)| JudgedFigure {
-            measure,
-            decides,
-            judged: judge(series, open),
-        }
+        move |(measure, series): (Measure, &Series)| JudgedFigure { measure, decides, judged: judge(series, open) }
     };
     let deciding: Vec<JudgedFigure> = deciding.into_iter().map(judged(true)).collect();
     let states: Vec<State> = deciding.iter().map(|it| it.judged.state).collect();

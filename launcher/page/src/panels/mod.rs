@@ -16,6 +16,7 @@ mod latencies_over_time;
 mod load_levels;
 mod offered_load;
 mod outcomes;
+mod panel;
 mod plot;
 mod prefix_hits;
 mod requests;
@@ -26,23 +27,9 @@ mod stage_times;
 mod tests;
 mod tokens;
 
-use charts::Figure;
 use document::ReportDocument;
 
-/// One panel: figures that answer one question.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Panel {
-    /// Lower-case letters and hyphens. It stays the same over releases, because links and file names hold it.
-    pub id: &'static str,
-    pub title: &'static str,
-    /// What a reader asks of it.
-    pub question: &'static str,
-    /// Its figures, or a sentence that says why it has none.
-    pub content: Content,
-}
-
-/// The figures of a panel, or why it has none.
-pub type Content = Result<Vec<Figure>, String>;
+pub use panel::{Content, Panel};
 
 struct Kind {
     id: &'static str,

@@ -49,7 +49,7 @@ pub(super) fn over_time(
 }
 
 /// The figures that there are, or that the servers have no metric for them.
-pub(super) fn content(figures: impl IntoIterator<Item = Option<Figure>>, what: &str) -> super::Content {
+pub(super) fn content(figures: impl IntoIterator<Item = Option<Figure>>, what: &str) -> super::panel::Content {
     let figures: Vec<Figure> = figures.into_iter().flatten().collect();
     if figures.is_empty() {
         return Err(format!("The server's metrics do not include {what}."));

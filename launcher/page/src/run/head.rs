@@ -1,11 +1,12 @@
-//! The top of the page: what was measured, whether it counts, and how to repeat it.
+//! The top of the page: what was measured, and whether it counts.
 
-use crds::{Met, Outcome, wording::percent};
-use document::{LabelsDocument, ObjectiveDocument, ReportDocument, StageDocument};
+use crds::{Met, Outcome};
+use document::{ObjectiveDocument, ReportDocument};
 use serde::Serialize;
 
+use super::tables::{Place, managed_server};
 use crate::{
-    table::{cut, lines},
+    table::{Table, cut},
     text,
 };
 
@@ -19,11 +20,8 @@ pub(super) struct Head {
     words: String,
     reasons: Vec<Fact>,
     facts: Vec<Fact>,
-    labels: Vec<Fact>,
-    warnings: Vec<String>,
-    cache: Vec<String>,
-    sureness: Vec<String>,
-    again: Vec<String>,
+    /// The server, where it died: that is what the page is about.
+    dead_server: Option<Table>,
     written_by: String,
 }
 
@@ -35,7 +33,7 @@ pub(super) struct Fact {
 }
 
 impl Fact {
-    fn new(name: &str, value: impl AsRef<str>) -> Fact {
+    pub(super) fn new(name: &str, value: impl AsRef<str>) -> Fact {
         Fact { name: name.to_owned(), value: cut(value.as_ref()) }
     }
 }
@@ -51,15 +49,7 @@ impl Head {
             words,
             reasons: reasons.map(|it| Fact::new(&it.reason, &it.message)).collect(),
             facts: facts(document),
-            labels: labels(&document.labels),
-            warnings: warnings(document),
-            cache: cache(document),
-            sureness: match document.stages.as_slice() {
-                [stage] => lines(sureness(stage)),
-                // The tables have a row for each stage.
-                _ => Vec::new(),
-            },
-            again: again(document),
+            dead_server: managed_server(document, Place::First),
             written_by: cut(&format!("{} (commit {})", document.tool_version, document.tool_commit)),
         }
     }
@@ -142,127 +132,4 @@ fn server(document: &ReportDocument) -> String {
     };
     let parts: Vec<String> = [engine, simulator, revision, length].into_iter().flatten().collect();
     if parts.is_empty() { "unknown: the server does not say what it is".to_owned() } else { parts.join(", ") }
-}
-
-/// What has to be equal in runs that are compared.
-fn labels(labels: &LabelsDocument) -> Vec<Fact> {
-    let LabelsDocument {
-        arrivals,
-        clock,
-        tokens,
-        itl,
-        events,
-        tpot,
-        ntpot,
-        percentiles,
-        window,
-        prompts,
-        cache,
-        failures,
-    } = labels;
-    [
-        ("arrivals", arrivals),
-        ("clock", clock),
-        ("tokens", tokens),
-        ("itl", itl),
-        ("events", events),
-        ("tpot", tpot),
-        ("ntpot", ntpot),
-        ("percentiles", percentiles),
-        ("window", window),
-        ("prompts", prompts),
-        ("cache", cache),
-        ("failures", failures),
-    ]
-    .into_iter()
-    .filter(|(_, value)| !value.is_empty())
-    .map(|(name, value)| Fact::new(name, value))
-    .collect()
-}
-
-/// What is in doubt: the launcher's own part, the server's metrics, the cache.
-fn warnings(document: &ReportDocument) -> Vec<String> {
-    let own = document.self_judgement.remarks.iter().cloned();
-    let server = document.server_metrics.iter().flat_map(|it| it.remarks.iter().cloned());
-    let cache = match document.contamination.exposure.as_str() {
-        "seen" => Some("The server had prompts of this load in its cache"),
-        "possible" => Some("The server could have had these prompts in its cache before the run"),
-        _ => None,
-    };
-    let cache = cache.map(|it| format!("{it}: {}.", document.contamination.why.trim_end_matches('.')));
-    lines(own.chain(server).chain(cache))
-}
-
-fn cache(document: &ReportDocument) -> Vec<String> {
-    let it = &document.contamination;
-    let answer = match it.exposure.as_str() {
-        "unlikely" => "The server can hardly have had these prompts in its cache",
-        "withinRun" => {
-            "The server had no prompt of this run in its cache before, and may reuse those of the run itself"
-        }
-        "possible" => "The server could have had these prompts in its cache before the run",
-        "seen" => "The server had prompts of this load in its cache",
-        other => other,
-    };
-    let cached = match it.cached_share {
-        Some(share) => format!(
-            "By the usage of the answers {} of the prompt tokens came from the prefix cache, in {} requests.",
-            percent(share),
-            text::count(it.requests_with_cached_tokens.unwrap_or_default())
-        ),
-        None => "No answer reports cached tokens; that does not mean that there were none.".to_owned(),
-    };
-    let warm_up = it.warm_up.as_ref().map(|it| {
-        let prompts = match it.prompts.as_deref() {
-            Some("other") => "their prompts are none of the measured ones",
-            Some("sharedPrefixes") => "their prompts begin with prefixes of measured ones",
-            Some("same") => "some of their prompts are measured ones too",
-            _ => "whether their prompts are measured ones too is not known",
-        };
-        format!("{} requests of the warm-up are in no figure; {prompts}.", text::count(it.requests))
-    });
-    let why = format!("{answer}: {}.", it.why.trim_end_matches('.'));
-    lines([Some(why), Some(cached), warm_up].into_iter().flatten())
-}
-
-/// Whether a stage was in a steady state, and Little's law.
-fn sureness(stage: &StageDocument) -> Vec<String> {
-    let it = &stage.uncertainty;
-    if let Some(absent) = &it.absent {
-        return vec![format!("Neither intervals nor a steady state: {absent}.")];
-    }
-    let window = it.steady_state.as_ref().and_then(|it| it.window.as_ref());
-    let window = window.map(|it| format!(", from {}", text::times(it.from_ms, it.to_ms)));
-    let state = it.steady_state.as_ref().map(|it| {
-        let words = super::tables::steady_words(&it.status, &it.verdict);
-        format!("The stage is {words}{}.", window.unwrap_or_default())
-    });
-    let law = it.littles_law.as_ref().map(|it| {
-        format!(
-            "Little's law: {} requests were under way on average; throughput x time of a request is {} (residual {}).",
-            text::number(it.mean_concurrency),
-            text::number(it.ended_per_second * it.mean_time_ms / 1e3),
-            percent_with_sign(it.residual),
-        )
-    });
-    state.into_iter().chain(law).collect()
-}
-
-fn percent_with_sign(share: f64) -> String {
-    format!("{:+.1} %", share * 100.0)
-}
-
-fn again(document: &ReportDocument) -> Vec<String> {
-    let salt = &document.seeds.prompt_salt;
-    let seed = document.seeds.run.0;
-    let prompts = match document.labels.prompts.as_str() {
-        "fresh" | "shared" => Some(format!(
-            "It sends the prompts of this run again, by profile.promptSalt {salt}. For new prompts remove promptSalt."
-        )),
-        "replayed" | "repeated" => Some(format!(
-            "It sends the prompts of this run again, by seed {seed}: a server may have them in its cache. For new prompts set another spec.seed."
-        )),
-        _ => None,
-    };
-    lines(prompts)
 }

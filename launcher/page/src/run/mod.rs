@@ -3,14 +3,16 @@
 //! It is a function of `report.json` alone, and its size does not depend on the number of requests. It needs no network: its styles and
 //! its script stand in it, and its policy lets nothing else in.
 
+mod asides;
 mod definitions;
 mod head;
+mod places;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod tiles;
 
-use document::ReportDocument;
+use document::{Renderer, ReportDocument, Section};
 use serde::Serialize;
 
 use crate::{
@@ -19,7 +21,8 @@ use crate::{
     panels::{Panel, panels},
     table::{Table, lines},
 };
-use tables::Place;
+use asides::Aside;
+use places::{Block, Places};
 
 /// The largest page, in bytes, whatever the run: 100 stages, all panels full, hostile texts. A test holds it.
 pub const MAX_BYTES: usize = 4 << 20;
@@ -28,15 +31,9 @@ pub const MAX_BYTES: usize = 4 << 20;
 #[derive(Serialize)]
 struct View {
     head: head::Head,
-    tiles: Vec<tiles::Tile>,
-    dead_server: Option<Table>,
-    objectives: Option<Table>,
-    started_server: Option<Table>,
-    startups: Option<Table>,
-    overview: Option<Table>,
-    loadgen: Option<Table>,
-    accuracy: Option<Table>,
-    profiling: Option<Table>,
+    summary: Vec<Block>,
+    /// Beside each other, below the summary.
+    asides: Vec<Aside>,
     panels: Vec<PanelView>,
     tables: Vec<Table>,
     notices: Vec<String>,
@@ -58,19 +55,15 @@ struct PanelView {
 /// # Errors
 /// The template cannot be rendered, which is a defect of this program.
 pub fn render(document: &ReportDocument) -> Result<String, PageError> {
+    let mut places = Places::default();
+    Section::of(document, Renderer::Page).for_each(|it| places.add(it, document));
+    let Places { summary, asides, tables } = places;
     let view = View {
         head: head::Head::new(document),
-        tiles: tiles::tiles(document),
-        dead_server: tables::managed_server(document, Place::First),
-        objectives: tables::objectives(document),
-        started_server: tables::managed_server(document, Place::BesideStart),
-        startups: tables::startups(document),
-        overview: tables::overview(document),
-        loadgen: tables::loadgen(document),
-        accuracy: tables::accuracy(document),
-        profiling: tables::profiling(document),
+        summary,
+        asides,
         panels: panels(document).into_iter().map(PanelView::new).collect(),
-        tables: tables::all(document),
+        tables,
         notices: lines(document.notices.iter().map(|it| format!("{}: {}", it.path, it.message))),
         definitions: definitions::definitions(),
     };

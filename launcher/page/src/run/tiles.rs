@@ -2,6 +2,7 @@
 
 use crds::wording::percent;
 use document::{EstimateDocument, FiguresDocument, LatenciesDocument, ReportDocument, StageDocument, Statistics};
+use figures::Figure;
 use serde::Serialize;
 
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
 /// One figure, or one latency with its quantiles.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Tile {
-    name: &'static str,
+    name: String,
     value: String,
     /// Below the value.
     detail: String,
@@ -39,25 +40,16 @@ pub(super) fn tiles(document: &ReportDocument) -> Vec<Tile> {
 
 fn of_one(stage: &StageDocument) -> Vec<Tile> {
     let (figures, sure) = (&stage.figures, &stage.uncertainty);
-    let throughput = figures.throughput.as_ref();
     let why = sure.absent.as_deref();
     vec![
-        goodput(figures, sure.goodput_requests_per_second.as_ref()),
-        requests(
-            stage,
-            rate("Requests/s", throughput.map(|it| it.requests_per_second), sure.requests_per_second.as_ref(), why),
-        ),
-        rate(
-            "Output tokens/s",
-            throughput.map(|it| it.output_tokens_per_second),
-            sure.output_tokens_per_second.as_ref(),
-            why,
-        ),
-        errors(figures, sure.error_ratio.as_ref()),
-        latency("TTFT", figures.ttft_ms.as_ref(), sure.ttft_ms.as_ref(), why),
-        latency("TPOT", figures.tpot_ms.as_ref(), sure.tpot_ms.as_ref(), why),
-        latency("ITL", figures.itl_ms.as_ref(), None, Some("pooled over the gaps of all requests")),
-        latency("Latency", figures.latency_ms.as_ref(), sure.latency_ms.as_ref(), why),
+        goodput(figures, sure.estimate(Figure::GoodputRequestsPerSecond)),
+        requests(stage, rate(Figure::RequestsPerSecond, stage)),
+        rate(Figure::OutputTokensPerSecond, stage),
+        errors(figures, sure.estimate(Figure::ErrorRatio)),
+        latency(Figure::Ttft, stage, why),
+        latency(Figure::Tpot, stage, why),
+        latency(Figure::Itl, stage, Some("pooled over the gaps of all requests")),
+        latency(Figure::Latency, stage, why),
     ]
 }
 
@@ -66,70 +58,68 @@ fn of_several(document: &ReportDocument, all: &[StageDocument]) -> Vec<Tile> {
     let valid: Vec<&StageDocument> = all.iter().filter(|it| it.invalid.is_empty()).collect();
     let stages = if valid.is_empty() { all.iter().collect() } else { valid };
     let which = if stages.len() < all.len() { " among valid stages" } else { "" };
-    let most = |name, of: fn(&FiguresDocument) -> Option<f64>| {
-        let found = stages.iter().filter_map(|it| Some((it, of(&it.figures)?)));
-        let largest = found.reduce(|one, other| if other.1 > one.1 { other } else { one });
-        let value = text::optional(largest.map(|it| it.1), text::number);
-        let detail =
-            largest.map_or_else(|| NOT_MEASURED.to_owned(), |it| format!("the most{which}: stage {}", it.0.name));
-        Tile { name, value, detail: cut(&detail), rows: Vec::new(), tone: "" }
-    };
-    let span = |name, of: fn(&FiguresDocument) -> Option<&Statistics>| {
-        let all: Vec<&Statistics> = stages.iter().filter_map(|it| of(&it.figures)).collect();
-        let mut detail = match all.is_empty() {
-            true => NOT_MEASURED.to_owned(),
-            false => format!("from the fastest to the slowest stage{which}"),
-        };
-        let mut row = |name, fewest: u64, value: fn(&Statistics) -> f64| {
-            // With fewer values it is the largest one.
-            let values: Vec<f64> = all.iter().filter(|it| it.count >= fewest).map(|it| value(it)).collect();
-            if values.len() < all.len() {
-                let with = if values.is_empty() {
-                    "no stage has".to_owned()
-                } else {
-                    format!("{} of {} have", values.len(), all.len())
-                };
-                detail.push_str(&format!("; {name} needs {fewest} values, which {with}"));
-            }
-            let ends = values.iter().copied().reduce(f64::min).zip(values.iter().copied().reduce(f64::max));
-            ends.map(|(low, high)| Row { name, value: text::times(low, high), interval: String::new() })
-        };
-        let rows = [row("p50", 2, |it| it.p50), row("p99", 100, |it| it.p99)].into_iter().flatten().collect();
-        Tile { name, value: String::new(), detail, rows, tone: "" }
-    };
-    let mut good = most("Goodput/s", |it| it.goodput.as_ref()?.goodput_requests_per_second);
+    let mut good = most(Figure::GoodputRequestsPerSecond, &stages, which);
     if good.value == NOTHING {
         good.detail = NO_GOALS.to_owned();
     }
     vec![
         good,
-        most("Requests/s", |it| Some(it.throughput.as_ref()?.requests_per_second)),
-        most("Output tokens/s", |it| Some(it.throughput.as_ref()?.output_tokens_per_second)),
+        most(Figure::RequestsPerSecond, &stages, which),
+        most(Figure::OutputTokensPerSecond, &stages, which),
         errors(&document.figures, None),
-        span("TTFT", |it| it.ttft_ms.as_ref()),
-        span("TPOT", |it| it.tpot_ms.as_ref()),
-        span("ITL", |it| it.itl_ms.as_ref()),
-        span("Latency", |it| it.latency_ms.as_ref()),
+        span(Figure::Ttft, &stages, which),
+        span(Figure::Tpot, &stages, which),
+        span(Figure::Itl, &stages, which),
+        span(Figure::Latency, &stages, which),
     ]
+}
+
+/// The stage with the most of a figure.
+fn most(figure: Figure, stages: &[&StageDocument], which: &str) -> Tile {
+    let found = stages.iter().filter_map(|it| Some((it, it.figures.number(figure)?)));
+    let largest = found.reduce(|one, other| if other.1 > one.1 { other } else { one });
+    let value = text::optional(largest.map(|it| it.1), text::number);
+    let detail = largest.map_or_else(|| NOT_MEASURED.to_owned(), |it| format!("the most{which}: stage {}", it.0.name));
+    Tile { name: text::heading(figure), value, detail: cut(&detail), rows: Vec::new(), tone: "" }
+}
+
+/// From the stage with the least of a figure to that with the most.
+fn span(figure: Figure, stages: &[&StageDocument], which: &str) -> Tile {
+    let all: Vec<&Statistics> = stages.iter().filter_map(|it| it.figures.statistics(figure)).collect();
+    let mut detail = match all.is_empty() {
+        true => NOT_MEASURED.to_owned(),
+        false => format!("from the fastest to the slowest stage{which}"),
+    };
+    let mut row = |name, fewest: u64, value: fn(&Statistics) -> f64| {
+        // With fewer values it is the largest one.
+        let values: Vec<f64> = all.iter().filter(|it| it.count >= fewest).map(|it| value(it)).collect();
+        if values.len() < all.len() {
+            let with = if values.is_empty() {
+                "no stage has".to_owned()
+            } else {
+                format!("{} of {} have", values.len(), all.len())
+            };
+            detail.push_str(&format!("; {name} needs {fewest} values, which {with}"));
+        }
+        let ends = values.iter().copied().reduce(f64::min).zip(values.iter().copied().reduce(f64::max));
+        ends.map(|(low, high)| Row { name, value: text::times(low, high), interval: String::new() })
+    };
+    let rows = [row("p50", 2, |it| it.p50), row("p99", 100, |it| it.p99)].into_iter().flatten().collect();
+    Tile { name: text::heading(figure), value: String::new(), detail, rows, tone: "" }
 }
 
 const NOT_MEASURED: &str = "not measured";
 const NO_GOALS: &str = "the profile sets no goals";
 
 fn goodput(figures: &FiguresDocument, estimate: Option<&EstimateDocument>) -> Tile {
+    let name = text::heading(Figure::GoodputRequestsPerSecond);
     let Some(goodput) = &figures.goodput else {
-        return Tile {
-            name: "Goodput/s",
-            value: NOTHING.to_owned(),
-            detail: NO_GOALS.to_owned(),
-            rows: vec![],
-            tone: "",
-        };
+        return Tile { name, value: NOTHING.to_owned(), detail: NO_GOALS.to_owned(), rows: vec![], tone: "" };
     };
     let share = text::optional(goodput.goodput_share, percent);
     let interval = interval(estimate, text::numbers).map(|it| format!("{it}; ")).unwrap_or_default();
     Tile {
-        name: "Goodput/s",
+        name,
         value: text::optional(goodput.goodput_requests_per_second, text::number),
         detail: format!("{interval}{share} of the requests met every goal"),
         rows: Vec::new(),
@@ -137,12 +127,16 @@ fn goodput(figures: &FiguresDocument, estimate: Option<&EstimateDocument>) -> Ti
     }
 }
 
-fn rate(name: &'static str, value: Option<f64>, estimate: Option<&EstimateDocument>, why: Option<&str>) -> Tile {
+fn rate(figure: Figure, stage: &StageDocument) -> Tile {
+    let (value, sure) = (stage.figures.number(figure), &stage.uncertainty);
     let detail = match value {
         None => NOT_MEASURED.to_owned(),
-        Some(_) => interval(estimate, text::numbers).or_else(|| why.map(cut)).unwrap_or_default(),
+        Some(_) => interval(sure.estimate(figure), text::numbers)
+            .or_else(|| sure.absent.as_deref().map(cut))
+            .unwrap_or_default(),
     };
-    Tile { name, value: text::optional(value, text::number), detail, rows: Vec::new(), tone: "" }
+    let value = text::optional(value, text::number);
+    Tile { name: text::heading(figure), value, detail, rows: Vec::new(), tone: "" }
 }
 
 /// The rate with those that the stage asks for and that its requests left with.
@@ -156,7 +150,7 @@ fn requests(stage: &StageDocument, tile: Tile) -> Tile {
 
 fn errors(figures: &FiguresDocument, estimate: Option<&EstimateDocument>) -> Tile {
     let judged = figures.failed + figures.succeeded;
-    let share = if judged == 0 { NOTHING.to_owned() } else { percent(figures.failed as f64 / judged as f64) };
+    let share = text::optional(figures.number(Figure::ErrorRatio), percent);
     let mut detail = format!("{} of {} requests failed", text::count(figures.failed), text::count(judged));
     if let Some(interval) = interval(estimate, text::percents) {
         detail = format!("{interval}; {detail}");
@@ -169,16 +163,13 @@ fn errors(figures: &FiguresDocument, estimate: Option<&EstimateDocument>) -> Til
         }
     }
     let tone = if figures.failed > 0 { "bad" } else { "" };
-    Tile { name: "Errors", value: share, detail, rows: Vec::new(), tone }
+    Tile { name: text::heading(Figure::ErrorRatio), value: share, detail, rows: Vec::new(), tone }
 }
 
-fn latency(
-    name: &'static str,
-    values: Option<&Statistics>,
-    estimates: Option<&LatenciesDocument>,
-    why: Option<&str>,
-) -> Tile {
-    let Some(values) = values else {
+fn latency(figure: Figure, stage: &StageDocument, why: Option<&str>) -> Tile {
+    let name = text::heading(figure);
+    let estimates = stage.uncertainty.latencies(figure);
+    let Some(values) = stage.figures.statistics(figure) else {
         return Tile { name, value: String::new(), detail: NOT_MEASURED.to_owned(), rows: Vec::new(), tone: "" };
     };
     let mut without: Vec<&str> = Vec::new();

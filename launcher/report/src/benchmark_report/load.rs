@@ -3,10 +3,9 @@
 use serde_json::{Map, Value, json};
 use workload_profiles::workload::{LengthDistribution, OutputLength, PromptText, RequestSource, Shape};
 
-use super::insert;
-use crate::{TOOL, TOOL_VERSION};
+use super::values::insert;
 use analysis::StageAnalysis;
-use document::{Parts, redact::profile_value};
+use document::{Parts, TOOL, TOOL_VERSION, redact::profile_value};
 
 /// `None`: the format requires a prompt length, and the length of these prompts is not known.
 pub(super) fn load(report: &Parts<'_>, stage: &StageAnalysis, index: usize) -> Option<Value> {

@@ -9,69 +9,29 @@
 mod load;
 mod observability;
 mod performance;
+mod revision;
 mod sessions;
 mod steady_state;
 mod time_series;
+mod values;
 
-use std::{io, time::Duration};
+use std::io;
 
 use crds::{
     hex,
     resolve::{Endpoint, repeat_name},
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::TOOL_VERSION;
-use analysis::{Analysis, Distribution, Figures, Labels, StageAnalysis};
-use document::{LabelsDocument, Parts};
+use analysis::{Figures, Labels, StageAnalysis};
+use document::{LabelsDocument, Parts, TOOL_VERSION};
 
-const STACK_LABEL: &str = "target";
+pub use revision::{Revision, file_name};
 
-/// A revision of the format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Revision {
-    V02,
-    /// Every report of 0.2 is one of 0.2.1 as well. That has in addition: the course over time of requests and servers, and sessions.
-    V021,
-}
-
-impl Revision {
-    /// The revisions that a results folder has.
-    pub const ALL: [Revision; 2] = [Revision::V02, Revision::V021];
-
-    fn version(self) -> &'static str {
-        match self {
-            Revision::V02 => "0.2",
-            Revision::V021 => "0.2.1",
-        }
-    }
-
-    /// Prism takes each YAML file whose name begins with `benchmark_report_v0.2` for another stage, so that only one revision may
-    /// be YAML.
-    fn extension(self) -> &'static str {
-        match self {
-            Revision::V02 => "yaml",
-            Revision::V021 => "json",
-        }
-    }
-}
-
-/// The file of a stage: without the stage's name where there is only one. Two names never have one file: a letter that has
-/// no place in a file's name stands there as `%` and the hexadecimal digits of its bytes.
-pub fn file_name(revision: Revision, analysis: &Analysis, index: usize) -> String {
-    let stage = analysis.stages.get(index).filter(|_| analysis.stages.len() > 1);
-    let mut name = format!("benchmark_report_v{}", revision.version());
-    for byte in stage.into_iter().flat_map(|it| [b'-'].into_iter().chain(it.stage.name.bytes())) {
-        match char::from(byte) {
-            it if it.is_ascii_alphanumeric() || "._-".contains(it) => name.push(it),
-            _ => name.push_str(&format!("%{byte:02x}")),
-        }
-    }
-    format!("{name}.{}", revision.extension())
-}
+use values::{STACK_LABEL, at, insert};
 
 /// The text of the report of one stage.
 ///
@@ -157,12 +117,6 @@ fn time(zero: Timestamp, figures: &Figures) -> Option<Value> {
     Some(json!({"start": start, "end": end, "duration": duration}))
 }
 
-/// The wall clock at a time from the start of the run.
-fn at(zero: Timestamp, offset: Duration) -> Option<String> {
-    let time = zero.checked_add(SignedDuration::try_from(offset).ok()?).ok()?;
-    Some(time.to_string())
-}
-
 /// What is known of the server: where it is, which model it serves, and its engine where it tells that.
 fn target(report: &Parts<'_>) -> Value {
     let identity = report.server.map(|it| &it.before);
@@ -193,22 +147,6 @@ fn target(report: &Parts<'_>) -> Value {
         "standardized": standardized,
         "native": {"args": {}, "envars": {}},
     })
-}
-
-fn insert(map: &mut Map<String, Value>, key: &str, value: Option<Value>) {
-    if let Some(value) = value {
-        map.insert(key.into(), value);
-    }
-}
-
-fn statistics(units: &str, of: &Distribution<f64>) -> Value {
-    let figures = of.entries().into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
-    Value::Object([("units".to_owned(), json!(units))].into_iter().chain(figures).collect())
-}
-
-/// From whole nanoseconds, so that 81.234567 ms is written as 0.081234567.
-fn seconds(time: Duration) -> f64 {
-    time.as_nanos() as f64 / 1e9
 }
 
 /// SHA-256 of the JSON, its first 16 hex digits: equal configurations have equal ids.

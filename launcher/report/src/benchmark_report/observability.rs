@@ -7,7 +7,11 @@ use crds::benchmark_run::MetricsKind;
 use serde_json::{Map, Value, json};
 use server_metrics::series::{Levels, WindowFigures};
 
-use super::{Revision, STACK_LABEL, insert, steady_state, time_series};
+use super::{
+    revision::Revision,
+    steady_state, time_series,
+    values::{STACK_LABEL, insert},
+};
 use analysis::{StageAnalysis, servers::ServerAnalysis};
 use document::Parts;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{insert, seconds, statistics};
+use super::values::{insert, seconds, statistics};
 use analysis::{Distribution, Figures, TokenCount};
 
 pub(super) fn aggregate(figures: &Figures) -> Value {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{insert, seconds, statistics};
+use super::values::{insert, seconds, statistics};
 use analysis::SessionFigures;
 
 /// Durations, turns and tokens are those of complete sessions. Sessions that the end of the stage cut short, and users who began

@@ -5,7 +5,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::{at, insert, performance::has_token_counts};
+use super::{
+    performance::has_token_counts,
+    values::{at, insert},
+};
 use analysis::{
     Figures, StageAnalysis,
     uncertainty::{Estimate, Latencies, PERCENTILES, State, SteadyState, Window},

@@ -5,7 +5,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::{at, insert, performance, seconds};
+use super::{
+    performance,
+    values::{at, insert, seconds},
+};
 use analysis::{BinFigures, BinTimes, Figures, SeriesFigures};
 use measurement::recorder::series::OutcomeGroup;
 use server_metrics::series::{OverTime, Values};

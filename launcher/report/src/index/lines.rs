@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     folder::Stored,
-    markdown::cell,
+    markup::cell,
     text::{self, NOTHING, millis, number, percentile},
 };
 use document::{FiguresDocument, ReportDocument};

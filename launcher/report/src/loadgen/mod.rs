@@ -6,7 +6,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Folder, StorageError, text};
+use super::{
+    folder::{Folder, StorageError},
+    text,
+};
 use document::{LoadGenDocument, Parts};
 use loadgen::logs::{accuracy_log, detail, summary};
 

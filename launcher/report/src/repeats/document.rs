@@ -14,7 +14,7 @@ use super::{
     FORMAT, Repeat, Series, SeriesVerdict,
     rows::{self, FigureRow, StageRows},
 };
-use crate::TOOL_VERSION;
+use ::document::TOOL_VERSION;
 use document::ReasonDocument;
 
 /// `repeats.json`.

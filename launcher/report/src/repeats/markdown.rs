@@ -7,7 +7,7 @@ use super::{
     rows::{self, FigureRow},
 };
 use crate::{
-    markdown::cell,
+    markup::cell,
     text::{self, number, optional},
 };
 

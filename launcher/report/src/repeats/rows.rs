@@ -1,7 +1,5 @@
 //! The figures of each stage over the runs of a series.
 
-use std::time::Duration;
-
 use analysis::{
     StageAnalysis,
     repeats::{FIGURES, Found, RepeatFigure, Spread, mean, pooled_standard_error},
@@ -9,7 +7,7 @@ use analysis::{
 use figures::Unit;
 
 use super::{Repeat, Series, StartTimes};
-use crate::text::{self, number, time};
+use crate::text::{self, millis, number};
 
 /// Of one request of one token: the figures that say something.
 const OF_ONE_REQUEST: [&str; 2] = ["ttftMs.mean", "latencyMs.mean"];
@@ -56,7 +54,7 @@ pub(super) struct FigureRow {
 
 /// The time from launch to ready of a run, as a cell.
 pub(super) fn launch_to_ready(run: &Repeat) -> String {
-    text::optional(run.start.launch_to_ready, seconds)
+    text::optional(run.start.launch_to_ready, |it| millis(it * 1e3))
 }
 
 /// The starts of the servers over the runs, where the series measures them: those figures that every run has.
@@ -152,8 +150,8 @@ impl FigureRow {
     /// share above 1.
     pub(super) fn text(&self, value: f64) -> String {
         match self.unit {
-            Shown::Milliseconds => seconds(value / 1e3),
-            Shown::Seconds => seconds(value),
+            Shown::Milliseconds => millis(value),
+            Shown::Seconds => millis(value * 1e3),
             Shown::Number => number(value),
             Shown::Share => number(value.min(1.0)),
         }
@@ -167,8 +165,4 @@ impl FigureRow {
     pub(super) fn optional(&self, value: Option<f64>) -> String {
         text::optional(value, |it| self.text(it))
     }
-}
-
-fn seconds(value: f64) -> String {
-    time(Duration::try_from_secs_f64(value.max(0.0)).unwrap_or_default())
 }

@@ -2,8 +2,8 @@
 
 use super::{Series, rows};
 use crate::{
-    terminal::{add_row, fitted, new_table},
     text,
+    text_table::{add_row, fitted, new_table},
 };
 use crds::wording::one_line;
 

@@ -4,7 +4,7 @@ use crds::wording::percent;
 use document::{LevelsDocument, ServerMetricsDocument, ServerWindowDocument};
 
 use crate::{
-    markdown::cell,
+    markup::cell,
     text::{NOTHING, millis, number, optional},
 };
 

@@ -1,6 +1,6 @@
 //! How good the answers were.
 
-use document::ReportDocument;
+use document::{ReportDocument, Section};
 use report::accuracy;
 
 use crate::table::Table;
@@ -8,7 +8,7 @@ use crate::table::Table;
 pub(crate) fn accuracy(document: &ReportDocument) -> Option<Table> {
     let found = document.accuracy.as_ref()?;
     let caption = format!("{}.", accuracy::headline(found));
-    Table::new("accuracy", "Accuracy", caption)
+    Table::of(Section::Accuracy, caption)
         .texts(["Figure"])
         .numbers(["Value"])
         .texts(["Limit", "Result"])

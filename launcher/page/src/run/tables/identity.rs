@@ -1,11 +1,11 @@
 //! What was measured by what: everything that identifies the run, and the launcher's own part in its figures.
 
 use crds::wording::percent;
-use document::ReportDocument;
+use document::{ReportDocument, Section};
 
 use crate::{table::Table, text};
 
-pub(super) fn table(document: &ReportDocument) -> Table {
+pub(crate) fn table(document: &ReportDocument) -> Table {
     let run = &document.resolved_run;
     let mut rows: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: String| rows.push((name.to_owned(), value));
@@ -54,19 +54,19 @@ pub(super) fn table(document: &ReportDocument) -> Table {
         }
     }
     if let Some(it) = &document.hardware {
-        let price = it.price_per_accelerator_hour.map(|price| {
-            format!(", {} {} an hour each", text::number(price), it.currency.as_deref().unwrap_or_default())
-        });
+        let price = it
+            .price_per_accelerator_hour
+            .map(|price| format!(", {} an hour each", text::money(price, it.currency.as_deref().unwrap_or_default())));
         let name = it.accelerator.as_deref().unwrap_or("accelerators");
         add("Hardware, as the user says", format!("{} x {name}{}", it.accelerators, price.unwrap_or_default()));
     }
-    Table::new("identity", "Identity", "What was measured, with what, and by which program.")
+    Table::of(Section::Identity, "What was measured, with what, and by which program.")
         .texts(["Name", "Value"])
         .rows(rows.into_iter().map(|(name, value)| vec![name, value]))
 }
 
 /// What the launcher found about its own measurement, beside its bounds.
-pub(super) fn own_part(document: &ReportDocument) -> Table {
+pub(crate) fn own_part(document: &ReportDocument) -> Table {
     let it = &document.self_judgement;
     let bounds = &document.resolved_run.validity;
     let most = |bound: String| format!("at most {bound}");

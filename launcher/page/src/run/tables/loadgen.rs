@@ -1,6 +1,6 @@
 //! LoadGen's verdict on each test, rule by rule.
 
-use document::{LoadGenTestDocument, ReportDocument};
+use document::{LoadGenTestDocument, ReportDocument, Section};
 
 use crate::{
     table::Table,
@@ -31,7 +31,7 @@ pub(crate) fn loadgen(document: &ReportDocument) -> Option<Table> {
         let warning = test.first_warning.iter().map(|it| format!("a warning in the detail log: {it}"));
         test.reasons.iter().cloned().chain(warning).map(|it| format!("{}: {it}", test.folder))
     });
-    Table::new("loadgen", "LoadGen tests", caption)
+    Table::of(Section::LoadGen, caption)
         .texts(["Logs in", "Scenario", "Mode", "Result"])
         .texts(RULES.map(|it| it.1))
         .numbers(["Queries", "Target/s", "Samples/s", "Tokens/s", "TTFT p99", "TPOT p99", "Errors"])

@@ -1,7 +1,7 @@
 //! The server that was started for the run, and what became of it.
 
 use crds::benchmark_run::Harness;
-use document::{ManagedServerDocument, ReplicaDocument, ReportDocument};
+use document::{ManagedServerDocument, ReplicaDocument, ReportDocument, Section};
 use report::{
     managed_server::{COLUMNS, STARTED, headline, notes, rows},
     server_log,
@@ -42,7 +42,7 @@ pub fn managed_server(document: &ReportDocument, place: Place) -> Option<Table> 
             row[STARTED] = text::second(it.started);
             row.to_vec()
         });
-        Table::new("managed-server", "Managed server", headline(server))
+        Table::of(Section::ManagedServer, headline(server))
             .texts(COLUMNS.map(text::capitalized).iter().map(String::as_str))
             .rows(rows)
             .lines(lines)

@@ -17,30 +17,25 @@ use document::ReportDocument;
 use crate::table::Table;
 
 pub(super) use accuracy::accuracy;
+pub(super) use identity::{own_part, table as identity};
 pub(super) use loadgen::loadgen;
 pub(super) use managed_server::{Place, managed_server};
 pub(super) use objectives::objectives;
 pub(super) use profiling::profiling;
 pub(super) use stages::{overview, steady_words};
-pub(super) use startups::startups;
+pub(super) use startups::{startups, startups_aside};
 
-/// The tables below the panels, those that have rows.
-pub(super) fn all(document: &ReportDocument) -> Vec<Table> {
-    [
-        Some(latencies::table(document)),
-        Some(stages::rates(document)),
-        Some(failures::table(document)),
-        server::table(document),
-        server::gpus(document),
-        managed_server(document, Place::Below),
-        startups::startups_aside(document),
-        Some(latencies::sureness(document)),
-        Some(stages::steady(document)),
-        Some(identity::own_part(document)),
-        Some(identity::table(document)),
-    ]
-    .into_iter()
-    .flatten()
-    .filter_map(Table::filled)
-    .collect()
+/// Latencies, rates and outcomes.
+pub(super) fn figures(document: &ReportDocument) -> [Table; 3] {
+    [latencies::table(document), stages::rates(document), failures::table(document)]
+}
+
+/// Intervals, steady state and Little's law.
+pub(super) fn sureness(document: &ReportDocument) -> [Table; 2] {
+    [latencies::sureness(document), stages::steady(document)]
+}
+
+/// What the servers reported, and their GPUs.
+pub(super) fn server(document: &ReportDocument) -> impl Iterator<Item = Table> {
+    server::table(document).into_iter().chain(server::gpus(document))
 }

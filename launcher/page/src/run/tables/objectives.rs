@@ -1,7 +1,7 @@
 //! Objectives and whether they are met.
 
 use crds::{Met, wording::percent};
-use document::{ObjectiveDocument, ReportDocument};
+use document::{ObjectiveDocument, ReportDocument, Section};
 
 use crate::{table::Table, text};
 
@@ -9,7 +9,7 @@ pub(crate) fn objectives(document: &ReportDocument) -> Option<Table> {
     let count = |met| document.objectives.iter().filter(|it| it.met == met).count();
     let caption =
         format!("{} met, {} missed, {} inconclusive.", count(Met::True), count(Met::False), count(Met::Inconclusive));
-    let table = Table::new("objectives", "Objectives", caption)
+    let table = Table::of(Section::Objectives, caption)
         .texts(["Objective", "Result", "Figure"])
         .numbers(["Observed", "Limit"])
         .texts(["Why"]);

@@ -1,7 +1,7 @@
 //! What the servers say of themselves, by stage.
 
 use crds::wording::percent;
-use document::{ReportDocument, ServerWindowDocument};
+use document::{ReportDocument, Section, ServerWindowDocument};
 
 use crate::{
     table::Table,
@@ -23,7 +23,7 @@ pub(super) fn table(document: &ReportDocument) -> Option<Table> {
     let server = document.server_metrics.as_ref()?;
     let caption = "The server's own metrics: of levels the mean, and the most in brackets; of counters the increase from the scrape before the \
                    stage to the one after it.";
-    let table = Table::new("server", "Server", caption).texts(["Stage"]).numbers([
+    let table = Table::of(Section::Server, caption).texts(["Stage"]).numbers([
         "Running",
         "Waiting",
         "Both, by latency",

@@ -1,13 +1,17 @@
 //! The stages: the table of the first screen, and their rates.
 
-use crds::wording::percent;
-use document::{EstimateDocument, LatenciesDocument, ReportDocument, StageDocument, Statistics};
+use crds::{benchmark_run::Stat, wording::percent};
+use document::{EstimateDocument, LatenciesDocument, ReportDocument, Section, StageDocument, Statistics};
+use figures::Figure;
 use workload_profiles::workload::Load;
 
 use crate::{
     table::Table,
     text::{self, NOTHING},
 };
+
+/// The latencies of the first screen.
+const LATENCIES: [Figure; 3] = [Figure::Ttft, Figure::Tpot, Figure::Latency];
 
 /// Of a run of several stages, the headline figures of each with their intervals.
 pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
@@ -17,11 +21,12 @@ pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
     let caption = "Figures of each stage; in brackets the 95 % interval, where there are values enough. * marks a percentile that is the \
                    largest value. The stages together are no load of their own.";
     let has_goals = document.stages.iter().any(|it| it.figures.goodput.is_some());
-    let table = Table::new("stages", "Stages", caption)
+    let table = Table::of(Section::Stages, caption)
         .texts(["Stage", "Load"])
-        .numbers(["Requests", "Errors", "Requests/s", "Output tokens/s"])
-        .numbers(has_goals.then_some("Goodput/s"))
-        .numbers(["TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99", "Latency p50", "Latency p99"])
+        .numbers(["Requests"])
+        .figures([Figure::ErrorRatio, Figure::RequestsPerSecond, Figure::OutputTokensPerSecond])
+        .figures(has_goals.then_some(Figure::GoodputRequestsPerSecond))
+        .numbers(LATENCIES.iter().flat_map(|of| [Stat::P50, Stat::P99].map(|it| text::heading_of(*of, it))))
         .texts(["Steady state"]);
     table.rows(document.stages.iter().map(|it| row(it, has_goals))).filled()
 }
@@ -37,24 +42,22 @@ fn name(stage: &StageDocument) -> String {
 
 fn row(stage: &StageDocument, has_goals: bool) -> Vec<String> {
     let (it, sure) = (&stage.figures, &stage.uncertainty);
-    let judged = it.failed + it.succeeded;
-    let throughput = it.throughput.as_ref();
+    let number = |of| text::optional(it.number(of), text::number);
     let mut row = vec![
         name(stage),
         load(stage),
         text::count(it.requests),
-        if judged == 0 { NOTHING.to_owned() } else { percent(it.failed as f64 / judged as f64) },
-        text::optional(throughput.map(|it| it.requests_per_second), text::number),
-        text::optional(throughput.map(|it| it.output_tokens_per_second), text::number),
+        text::optional(it.number(Figure::ErrorRatio), percent),
+        number(Figure::RequestsPerSecond),
+        number(Figure::OutputTokensPerSecond),
     ];
     if has_goals {
-        row.push(text::optional(it.goodput.as_ref().and_then(|it| it.goodput_requests_per_second), text::number));
+        row.push(number(Figure::GoodputRequestsPerSecond));
     }
-    for (values, sure) in
-        [(&it.ttft_ms, &sure.ttft_ms), (&it.tpot_ms, &sure.tpot_ms), (&it.latency_ms, &sure.latency_ms)]
-    {
-        row.push(quantile(values, |it| it.p50, 2, sure, |it| it.p50.as_ref()));
-        row.push(quantile(values, |it| it.p99, 100, sure, |it| it.p99.as_ref()));
+    for figure in LATENCIES {
+        let (values, sure) = (it.statistics(figure), sure.latencies(figure));
+        row.push(quantile(values, |it| it.p50, 500, sure, |it| it.p50.as_ref()));
+        row.push(quantile(values, |it| it.p99, 990, sure, |it| it.p99.as_ref()));
     }
     let state = sure.steady_state.as_ref().map(|it| steady_in_short(&it.status, &it.verdict).to_owned());
     row.push(match (&stage.not_run, state, &sure.absent) {
@@ -66,18 +69,17 @@ fn row(stage: &StageDocument, has_goals: bool) -> Vec<String> {
 }
 
 fn quantile(
-    values: &Option<Statistics>,
+    values: Option<&Statistics>,
     value: fn(&Statistics) -> f64,
-    fewest: u64,
-    estimates: &Option<LatenciesDocument>,
+    permille: u64,
+    estimates: Option<&LatenciesDocument>,
     estimate: fn(&LatenciesDocument) -> Option<&EstimateDocument>,
 ) -> String {
     let Some(values) = values else { return NOTHING.to_owned() };
-    let mark = if values.count < fewest { "*" } else { "" };
-    let interval = estimates.as_ref().and_then(estimate).and_then(|it| Some((it.low?, it.high?)));
+    let interval = estimates.and_then(estimate).and_then(|it| Some((it.low?, it.high?)));
     // The interval is a line of its own.
     let interval = interval.map(|(low, high)| format!(" ({})", text::times(low, high).replace(' ', "\u{a0}")));
-    format!("{}{mark}{}", text::time(value(values)), interval.unwrap_or_default())
+    text::percentile(text::time(value(values)), permille, values.count) + &interval.unwrap_or_default()
 }
 
 /// The load in a few words.
@@ -119,38 +121,33 @@ fn steady_in_short(status: &str, verdict: &str) -> &'static str {
 /// What was asked, sent and answered.
 pub(crate) fn rates(document: &ReportDocument) -> Table {
     let caption = "Counts and rates of each stage. What warm-up and cool-down sent is in none of them.";
-    let table = Table::new("rates", "Load, rates and lengths", caption).texts(["Stage", "Clock"]).numbers([
-        "Duration",
-        "Asked/s",
-        "Sent/s",
-        "Requests/s",
-        "With fill and drain",
-        "Input tokens/s",
-        "Output tokens/s",
-        "Total tokens/s",
-        "Median 1/TPOT",
-        "ISL mean",
-        "OSL mean",
-        "Prompt tokens cached",
-    ]);
+    let table = Table::new("rates", "Load, rates and lengths", caption)
+        .texts(["Stage", "Clock"])
+        .numbers(["Duration", "Asked/s", "Sent/s"])
+        .figures([Figure::RequestsPerSecond])
+        .numbers(["With fill and drain"])
+        .figures([Figure::InputTokensPerSecond, Figure::OutputTokensPerSecond, Figure::TotalTokensPerSecond])
+        .numbers(["Median 1/TPOT"])
+        .numbers([Figure::Isl, Figure::Osl].map(|it| text::heading_of(it, Stat::Mean)))
+        .figures([Figure::CachedShare]);
     table.rows(document.stages.iter().map(|stage| {
         let it = &stage.figures;
-        let rates = it.throughput.as_ref();
-        let speed = it.interactivity.as_ref().and_then(|it| it.median_of_inverse_tpot);
+        let number = |of| text::optional(it.number(of), text::number);
+        let mean = |of| text::optional(it.statistics(of).map(|it| it.mean), text::number);
         vec![
             name(stage),
             stage.clock.clone(),
             text::time(it.duration_ms),
             text::optional(stage.asked_requests_per_second, text::number),
             text::optional(stage.achieved_requests_per_second, text::number),
-            text::optional(rates.map(|it| it.requests_per_second), text::number),
+            number(Figure::RequestsPerSecond),
             text::optional(it.whole_throughput.as_ref().map(|it| it.requests_per_second), text::number),
-            text::optional(rates.and_then(|it| it.input_tokens_per_second), text::number),
-            text::optional(rates.map(|it| it.output_tokens_per_second), text::number),
-            text::optional(rates.and_then(|it| it.total_tokens_per_second), text::number),
-            text::optional(speed, text::number),
-            text::optional(it.isl_tokens.as_ref().map(|it| it.mean), text::number),
-            text::optional(it.osl_tokens.as_ref().map(|it| it.mean), text::number),
+            number(Figure::InputTokensPerSecond),
+            number(Figure::OutputTokensPerSecond),
+            number(Figure::TotalTokensPerSecond),
+            number(Figure::MedianOfInverseTpot),
+            mean(Figure::Isl),
+            mean(Figure::Osl),
             text::optional(it.cached_share, percent),
         ]
     }))
@@ -176,7 +173,7 @@ pub(crate) fn steady(document: &ReportDocument) -> Table {
             text::optional(window, |it| text::time(it.to_ms)),
             text::optional(law, |it| text::number(it.mean_concurrency)),
             text::optional(law, |it| text::number(it.ended_per_second * it.mean_time_ms / 1e3)),
-            text::optional(law, |it| format!("{:+.1} %", it.residual * 100.0)),
+            text::optional(law, |it| text::signed_percent(it.residual)),
         ]
     }))
 }

@@ -1,7 +1,7 @@
 //! How the servers started that the run itself started.
 
 use crds::benchmark_run::Harness;
-use document::ReportDocument;
+use document::{ReportDocument, Section};
 use report::startup::{columns, notes, rows};
 
 use crate::table::Table;
@@ -12,7 +12,7 @@ pub fn startups(document: &ReportDocument) -> Option<Table> {
 }
 
 /// The table of a run that is for something else.
-pub(super) fn startups_aside(document: &ReportDocument) -> Option<Table> {
+pub fn startups_aside(document: &ReportDocument) -> Option<Table> {
     table(document).filter(|_| document.resolved_run.harness != Harness::Nop)
 }
 
@@ -20,9 +20,8 @@ fn table(document: &ReportDocument) -> Option<Table> {
     let columns = columns(&document.startups);
     let rows = rows(&columns).into_iter().map(|(name, cells)| std::iter::once(name).chain(cells).collect());
     (!columns.is_empty()).then(|| {
-        Table::new(
-            "startups",
-            "How the servers started",
+        Table::of(
+            Section::Startups,
             "From the logs of the servers. Steps of different processes may be under way at the same time.",
         )
         .texts(["Part"])

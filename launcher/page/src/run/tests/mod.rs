@@ -1,4 +1,5 @@
 mod managed_server;
 mod page;
+mod sections;
 mod size;
 mod summary;

@@ -1,0 +1,117 @@
+//! The steps of an analysis, in their order.
+
+use std::sync::Arc;
+
+use measurement::recorder::{StageTally, TimeSeries};
+
+use crate::{
+    Analysis, Contamination, DistributionFunctions, Evidence, Figures, Labels, LatencyOrigin, SelfJudgement,
+    SeriesFigures, SessionFigures, StageAnalysis, backlog, class, labels, rates::Plateaus, remarks,
+    servers::ServerAnalysis, timings::Timings, uncertainty, validity,
+};
+
+/// Turns counts and histograms into figures, and judges them. The same evidence gives the same analysis.
+pub fn analyse(evidence: &Evidence<'_>) -> Analysis {
+    let Evidence { workload, .. } = *evidence;
+    let mut analysis = figures(evidence);
+    analysis.judgement.remarks.extend(evidence.doubts.iter().cloned());
+    if let Some(why) = &evidence.lost_target {
+        analysis.verdict.explain_lost_target(why);
+    }
+    if let Some(tests) = evidence.loadgen {
+        analysis.verdict.add_loadgen(tests.verdicts());
+    }
+    if let Some(accuracy) = &evidence.accuracy {
+        accuracy.judge(&mut analysis.verdict);
+        analysis.judgement.remarks.extend(accuracy.remarks());
+    }
+    if let Some(profiling) = &evidence.profiling {
+        analysis.judgement.remarks.extend(profiling.remarks());
+    }
+    if let Some(scraped) = &evidence.scraped {
+        let servers = ServerAnalysis::of_load(Arc::clone(scraped), &evidence.measured, workload, &analysis.stages);
+        analysis.contamination.add_servers(&servers.run);
+        analysis.servers = Some(servers);
+    }
+    // The last step, because a measurement that is not valid decides no objective.
+    if let Some(slo) = &evidence.run.slo {
+        analysis.judge_objectives(slo, evidence.baseline);
+    }
+    analysis
+}
+
+/// The figures of the load, judged by what was measured alone.
+fn figures(evidence: &Evidence<'_>) -> Analysis {
+    let Evidence { ref measured, workload, run, model, .. } = *evidence;
+    let tallies = &measured.recorder.stages;
+    let (probes, sessions, series) =
+        (&measured.recorder.probes, &measured.recorder.sessions, &measured.recorder.series);
+    let (timings, of_all) = Timings::of_run(measured.recorder, workload);
+    let plateaus = Plateaus::new(measured.recorder, workload);
+    let all = Figures::of_run(workload, tallies, &of_all, plateaus.of_run(tallies).as_ref());
+    let of_run = labels::OfRun::new(workload, run, all.cached);
+    let of_stage = |(index, (((stage, tally), timings), uncertainty))| {
+        let delay = measured.receive_delay(Some(index));
+        let result = measured.stages.get(index);
+        let course = series.get(index).and_then(|it| SeriesFigures::new(it, workload.streaming));
+        let queue = course.as_ref().and_then(|it| backlog::of_stage(stage, it));
+        // The course of a run of one stage is that of the stage.
+        let beside = (probes.get(index), sessions.get(index), course.filter(|_| tallies.len() > 1), queue);
+        let plateau = plateaus.stages.get(index).and_then(Option::as_ref);
+        StageAnalysis::new(stage, result, tally, (timings, plateau), uncertainty, delay, beside, workload, of_run)
+    };
+    let uncertainties = uncertainty::of_stages(measured.recorder, workload, &plateaus);
+    let stages = workload.stages.iter().zip(tallies).zip(&timings).zip(uncertainties).enumerate();
+    let mut stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
+    let mut judgement = SelfJudgement::new(measured, &all, &stages);
+    let course = SeriesFigures::new(&TimeSeries::sum(series), workload.streaming);
+    let findings = validity::Findings {
+        stopped: measured.stopped,
+        run,
+        workload,
+        all: &all,
+        stages: &stages,
+        judgement: &judgement,
+    };
+    let judged = validity::judge(&findings);
+    judgement.remarks = remarks::remarks(&findings, &judged);
+    let validity::Judged { verdict, stages: invalid } = judged;
+    for (stage, invalid) in stages.iter_mut().zip(invalid) {
+        stage.invalid = invalid;
+    }
+    judgement.remarks.extend(measured.recorder.records.as_ref().and_then(remarks::records));
+    let origins: Vec<LatencyOrigin> = stages.iter().map(|it| it.latency_origin).collect();
+    let distributions = match &stages[..] {
+        // The distributions of the run are those of its only stage.
+        [only] => only.distributions.clone(),
+        _ => {
+            let with_origins = tallies.iter().zip(origins.iter().copied());
+            DistributionFunctions::new(with_origins, workload.streaming, None)
+        }
+    };
+    let classes = class::classes(&measured.recorder.classes, &plateaus.classes, workload, &origins);
+    let labels = Labels::of_run(&stages, of_run, &all);
+    let contamination = Contamination::new(&all, workload, run, measured.rows);
+    let sessions = SessionFigures::of_run(sessions, all.duration, workload.streaming);
+    Analysis {
+        model: model.to_owned(),
+        started: measured.started,
+        partial: measured.stopped.is_some() && all.is_cut_off(),
+        verdict,
+        all,
+        stages,
+        classes,
+        probes: (!probes.is_empty()).then(|| Figures::of_probes(&StageTally::sum(probes), workload)),
+        sessions,
+        series: course,
+        distributions,
+        sample: measured.recorder.sample.clone(),
+        judgement,
+        labels,
+        objectives: None,
+        accuracy: evidence.accuracy.clone(),
+        contamination,
+        profiling: evidence.profiling.clone(),
+        servers: None,
+    }
+}

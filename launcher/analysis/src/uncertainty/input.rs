@@ -1,0 +1,47 @@
+//! The records that the uncertainty of figures comes from, and parts of a stage.
+
+use std::time::Duration;
+
+use measurement::{
+    record::RequestRecord,
+    recorder::{Records, StageTally},
+};
+use statistics::bins::Point;
+
+use crate::{figures::LatencyOrigin, rates::RateWindow};
+
+/// A figure over time.
+pub(super) type Series = Vec<Point>;
+
+/// A part of a stage, in seconds from the start of the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Span {
+    pub(super) open: f64,
+    pub(super) close: f64,
+}
+
+/// What the records are read with.
+pub(super) struct Input<'a> {
+    pub(super) records: &'a Records,
+    pub(super) tallies: &'a [StageTally],
+    /// The window between fill and drain of each stage; `None`: its rates cover the whole stage.
+    pub(super) windows: Vec<Option<RateWindow>>,
+    /// The factor of the work in each stage.
+    pub(super) scales: &'a [f64],
+    pub(super) origins: Vec<LatencyOrigin>,
+    pub(super) streaming: bool,
+    /// Whether the workload sets goals that a request has to meet.
+    pub(super) has_goals: bool,
+}
+
+impl Input<'_> {
+    /// When a request was due by the clock of its stage, in seconds; `None` of an unknown stage.
+    pub(super) fn due(&self, record: &RequestRecord) -> Option<f64> {
+        let origin = self.origins.get(record.stage as usize)?;
+        Some(record.start(*origin).as_secs_f64())
+    }
+}
+
+pub(super) fn span(of: Option<(Duration, Duration)>) -> Option<Span> {
+    of.map(|(open, close)| Span { open: open.as_secs_f64(), close: close.as_secs_f64() })
+}

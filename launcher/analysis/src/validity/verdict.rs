@@ -1,0 +1,66 @@
+//! What a measurement came to, and why.
+
+use std::fmt;
+
+use crds::{LauncherReason, summary::Outcome};
+
+use crate::loadgen::verdict::TestVerdict;
+
+/// Why a run is what it is, in one word and in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// As the status shows it: `RunSucceeded`, `TooManyErrors` and so on.
+    pub name: LauncherReason,
+    /// What was found, what was allowed, and what to do; empty where there is nothing to do.
+    pub message: String,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let colon = if self.message.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.name, self.message)
+    }
+}
+
+/// What a measurement came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Passed, Invalid or Cancelled.
+    pub outcome: Outcome,
+    /// Every reason that applies, the headline first; never empty.
+    pub reasons: Vec<Reason>,
+}
+
+impl Verdict {
+    /// The reason that a status shows.
+    pub fn headline(&self) -> &Reason {
+        self.reasons.first().expect("judge() always gives a reason")
+    }
+
+    /// Takes the verdicts on LoadGen tests into account: a test that does not count makes the run invalid.
+    pub(crate) fn add_loadgen<'a>(&mut self, tests: impl Iterator<Item = &'a TestVerdict>) {
+        let against = tests.filter(|it| !it.counts()).map(|test| {
+            let (folder, scenario) = (&test.folder, test.scenario.name());
+            let message = format!("the {scenario} test in {folder}: {}", test.reasons.join(" "));
+            Reason { name: LauncherReason::LoadGenInvalid, message }
+        });
+        let before = self.reasons.len();
+        self.reasons.extend(against);
+        if self.outcome == Outcome::Passed && self.reasons.len() > before {
+            self.reasons.retain(|it| it.name != LauncherReason::RunSucceeded);
+            self.outcome = Outcome::Invalid;
+        }
+    }
+
+    /// Says why the target stopped answering, where that is a reason. `why`: a sentence without words of a server.
+    pub(crate) fn explain_lost_target(&mut self, why: &str) {
+        for reason in self.reasons.iter_mut().filter(|it| it.name == LauncherReason::TargetLost) {
+            reason.message = format!("{why}; {}", reason.message);
+        }
+    }
+
+    /// Whether a reason is among them.
+    pub(crate) fn has(&self, name: LauncherReason) -> bool {
+        self.reasons.iter().any(|it| it.name == name)
+    }
+}

@@ -1,0 +1,47 @@
+//! What a document is made of.
+
+use analysis::{Analysis, TargetIdentity, loadgen::judged::LoadGenTests};
+use crds::{hex, resolve::ResolvedRun};
+use files::file_digest::FileDigest;
+use sha2::{Digest as _, Sha256};
+use workload_profiles::{Notice, Workload};
+
+use crate::{
+    managed_server::ManagedServerDocument, redact, server_replicas::ServerReplicasDocument, server_start::ServerStart,
+};
+
+/// What a document is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// The commit that the binary was built from.
+    pub commit: &'a str,
+    /// The figures and the verdict.
+    pub analysis: &'a Analysis,
+    /// What the server reported about itself; `None`: it was not asked.
+    pub server: Option<&'a TargetIdentity>,
+    /// The run as it was resolved.
+    pub run: &'a ResolvedRun,
+    /// The load, as issued.
+    pub workload: &'a Workload,
+    /// The profile, as rendered.
+    pub profile_text: &'a str,
+    /// The files that the workload reads.
+    pub files: &'a [FileDigest],
+    /// Keys of the profile that were ignored or changed.
+    pub notices: &'a [Notice],
+    /// The LoadGen tests of the run; `None`: it has another load.
+    pub loadgen: Option<&'a LoadGenTests>,
+    /// How the servers started that the run itself started; empty: it started none.
+    pub startups: &'a [ServerStart],
+    /// The server that was started for the run; `None`: it has another target.
+    pub managed_server: Option<&'a ManagedServerDocument>,
+    /// How requests were spread over the replicas that the operator started; `None`: there are none.
+    pub server_replicas: Option<&'a ServerReplicasDocument>,
+}
+
+impl Parts<'_> {
+    /// SHA-256 of `profile.yaml` in the results folder, in hex.
+    pub fn profile_sha256(&self) -> String {
+        hex(&Sha256::digest(redact::profile(self.profile_text).as_bytes()))
+    }
+}

@@ -1,0 +1,211 @@
+//! The sections of a report: one list for the terminal, `report.md`, `comment.md` and `report.html`.
+//!
+//! A renderer shows the sections in the order of this list, and its `match` over [`Section`] has no default. A test of the pages compares
+//! what each renderer shows with what the list says.
+
+use crate::ReportDocument;
+use Renderer::{Comment, Markdown, Page, Terminal};
+use Shown::{No, Own, Panel, Within};
+
+/// A part of a report with one subject, in the order in which a report has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// The outcome and its reasons, and what was measured.
+    Head,
+    Objectives,
+    /// The few figures that a reader looks for first.
+    Headline,
+    LoadGen,
+    Accuracy,
+    Profiling,
+    /// The stages of a run of several ones.
+    Stages,
+    Classes,
+    /// Counts, rates and distributions.
+    Figures,
+    /// The steps that requests consist of.
+    Steps,
+    Interactivity,
+    Cost,
+    /// Intervals, steady state and Little's law.
+    Sureness,
+    Sessions,
+    ManagedServer,
+    Replicas,
+    /// What the servers reported.
+    Server,
+    Startups,
+    Failures,
+    /// The prompts and the server's cache.
+    Contamination,
+    /// The launcher's own part, and what is in doubt.
+    Judgement,
+    /// Versions, digests and labels.
+    Identity,
+    /// How to run it again.
+    Repeat,
+}
+
+/// What turns a document into a text of sections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renderer {
+    /// The table that a run prints.
+    Terminal,
+    /// `report.md`.
+    Markdown,
+    /// `comment.md`.
+    Comment,
+    /// `report.html`.
+    Page,
+}
+
+/// Where a renderer shows a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// At its place in the order of the list.
+    Own,
+    /// As a part of another section.
+    Within(Section),
+    /// As panels with curves.
+    Panel,
+    /// Nowhere: the reader finds it in `report.md`.
+    No,
+}
+
+#[derive(Debug)]
+struct Row {
+    section: Section,
+    key: &'static str,
+    title: &'static str,
+    shown: [Shown; Renderer::ALL.len()],
+}
+
+/// A row for each section; the places are those of [`Renderer::ALL`].
+#[rustfmt::skip]
+const ROWS: [Row; 23] = [
+    //                                                                           terminal                     report.md                  comment.md                 report.html
+    row(Section::Head, "head", "Verdict",                                        [Own,                        Own,                       Own,                       Own]),
+    row(Section::Objectives, "objectives", "Objectives",                         [Own,                        Own,                       Own,                       Own]),
+    row(Section::Headline, "headline", "Headline figures",                       [Within(Section::Figures),   Within(Section::Figures),  Within(Section::Figures),  Own]),
+    row(Section::LoadGen, "loadgen", "LoadGen tests",                            [Own,                        Own,                       Own,                       Own]),
+    row(Section::Accuracy, "accuracy", "Accuracy",                               [Own,                        Own,                       Own,                       Own]),
+    row(Section::Profiling, "profiling", "Profiling",                            [No,                         Own,                       No,                        Own]),
+    row(Section::Stages, "stages", "Stages",                                     [Own,                        Own,                       Within(Section::Figures),  Own]),
+    row(Section::Classes, "classes", "Traffic classes",                          [No,                         Own,                       No,                        No]),
+    row(Section::Figures, "figures", "Figures",                                  [Own,                        Own,                       Own,                       Own]),
+    row(Section::Steps, "steps", "Where the time went",                          [No,                         Own,                       No,                        No]),
+    row(Section::Interactivity, "interactivity", "Interactivity",                [No,                         Own,                       No,                        Panel]),
+    row(Section::Cost, "cost", "Accelerators and cost",                          [Within(Section::Figures),   Own,                       No,                        Panel]),
+    row(Section::Sureness, "sureness", "How sure the figures are",               [No,                         Own,                       Own,                       Own]),
+    row(Section::Sessions, "sessions", "Sessions",                               [No,                         Own,                       No,                        No]),
+    row(Section::ManagedServer, "managed-server", "Managed server",              [No,                         Own,                       No,                        Own]),
+    row(Section::Replicas, "replicas", "Replicas",                               [No,                         Own,                       No,                        No]),
+    row(Section::Server, "server", "Server",                                     [Within(Section::Judgement), Own,                       No,                        Own]),
+    row(Section::Startups, "startups", "How the servers started",                [No,                         Own,                       No,                        Own]),
+    row(Section::Failures, "failures", "Requests that did not succeed",          [Within(Section::Figures),   Own,                       Within(Section::Figures),  Within(Section::Figures)]),
+    row(Section::Contamination, "contamination", "Prompts and the server's cache", [No,                       Own,                       No,                        Own]),
+    row(Section::Judgement, "judgement", "How far to trust these figures",       [Own,                        Own,                       Own,                       Own]),
+    row(Section::Identity, "identity", "Identity",                               [No,                         Within(Section::Head),     Own,                       Own]),
+    row(Section::Repeat, "repeat", "To run it again",                            [No,                         Own,                       No,                        Own]),
+];
+
+const fn row(section: Section, key: &'static str, title: &'static str, shown: [Shown; Renderer::ALL.len()]) -> Row {
+    Row { section, key, title, shown }
+}
+
+impl Renderer {
+    /// Every renderer.
+    pub const ALL: [Renderer; 4] = [Terminal, Markdown, Comment, Page];
+}
+
+impl Section {
+    /// Every section, in the order of the list.
+    pub fn all() -> impl Iterator<Item = Section> {
+        ROWS.iter().map(|it| it.section)
+    }
+
+    /// The sections of a document that a renderer shows at their own places.
+    pub fn of(document: &ReportDocument, renderer: Renderer) -> impl Iterator<Item = Section> {
+        Section::all().filter(move |it| it.shown(renderer) == Own && it.is_in(document))
+    }
+
+    /// Where a renderer shows it.
+    pub fn shown(self, renderer: Renderer) -> Shown {
+        self.row().shown[renderer as usize]
+    }
+
+    /// Its name in links, such as `managed-server`.
+    pub fn key(self) -> &'static str {
+        self.row().key
+    }
+
+    /// Its heading.
+    pub fn title(self) -> &'static str {
+        self.row().title
+    }
+
+    /// Whether a document has it.
+    pub fn is_in(self, document: &ReportDocument) -> bool {
+        match self {
+            Section::Objectives => !document.objectives.is_empty(),
+            Section::LoadGen => document.loadgen.is_some(),
+            Section::Accuracy => document.accuracy.is_some(),
+            Section::Profiling => document.profiling.is_some(),
+            Section::Stages => document.stages.len() > 1,
+            Section::Classes => !document.classes.is_empty(),
+            Section::Steps => document.figures.steps.is_some(),
+            Section::Interactivity => document.stages.iter().any(|it| it.figures.interactivity.is_some()),
+            Section::Cost => document.hardware.is_some(),
+            Section::Sessions => document.sessions.is_some(),
+            Section::ManagedServer => document.managed_server.is_some(),
+            Section::Replicas => document.server_replicas.is_some(),
+            Section::Server => document.server_metrics.is_some(),
+            Section::Startups => !document.startups.is_empty(),
+            Section::Failures => document.figures.requests != document.figures.succeeded,
+            Section::Head
+            | Section::Headline
+            | Section::Figures
+            | Section::Sureness
+            | Section::Contamination
+            | Section::Judgement
+            | Section::Identity
+            | Section::Repeat => true,
+        }
+    }
+
+    fn row(self) -> &'static Row {
+        // The rows are in the order of the variants; a test holds them there.
+        &ROWS[self as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_section_has_one_row_at_its_place_and_a_key_of_its_own() {
+        for (place, row) in ROWS.iter().enumerate() {
+            assert_eq!(row.section as usize, place, "{}", row.key);
+        }
+        assert_eq!(ROWS.iter().map(|it| it.key).collect::<BTreeSet<_>>().len(), ROWS.len());
+    }
+
+    #[test]
+    fn a_section_stands_within_one_that_the_renderer_shows() {
+        for renderer in Renderer::ALL {
+            for section in Section::all() {
+                if let Within(outer) = section.shown(renderer) {
+                    assert_eq!(outer.shown(renderer), Own, "{section:?} in {renderer:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_markdown_report_leaves_nothing_out() {
+        assert!(Section::all().all(|it| it.shown(Markdown) != No));
+    }
+}

@@ -1,0 +1,181 @@
+//! How figures read: one set of formats for every renderer. Numbers have four significant digits.
+
+use crds::{figure::rate_text, units::Span, wording::percent};
+
+/// Behind a percentile that is the largest of too few values.
+pub const LARGEST: &str = "*";
+
+/// For whom figures are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Plain text, as a terminal and Markdown have it: `81.23ms`, `12345`, `-`. No value is below zero.
+    Plain,
+    /// HTML: `81.23 ms` without a line break before the unit, `12,345`, `–`.
+    Page,
+}
+
+impl Style {
+    /// What stands where nothing was measured.
+    pub const fn nothing(self) -> &'static str {
+        match self {
+            Style::Plain => "-",
+            Style::Page => "–",
+        }
+    }
+
+    /// A value, or what stands where there is none.
+    pub fn optional<T>(self, value: Option<T>, show: impl Fn(T) -> String) -> String {
+        value.map_or_else(|| self.nothing().to_owned(), show)
+    }
+
+    /// A time in milliseconds, in the unit that fits. Plain text shows a time below zero, such as the lower end of an interval, as 0.
+    pub fn time(self, millis: f64) -> String {
+        match self {
+            Style::Plain => {
+                let not_negative = if millis < 0.0 { 0.0 } else { millis };
+                self.optional(Span::from_millis_f64(not_negative), |it| it.rounded().to_string())
+            }
+            Style::Page => {
+                let (per_milli, unit) = page_unit(millis);
+                format!("{}\u{a0}{unit}", signed(millis * per_milli))
+            }
+        }
+    }
+
+    /// From a time in milliseconds to another one. A page writes the unit once where it is the same: `79.9 to 83 ms`.
+    pub fn times(self, low: f64, high: f64) -> String {
+        let (per_milli, unit) = page_unit(high);
+        let is_one_unit = low == 0.0 || page_unit(low).1 == unit;
+        if self == Style::Page && is_one_unit {
+            return format!("{} to {}\u{a0}{unit}", signed(low * per_milli), signed(high * per_milli));
+        }
+        format!("{} to {}", self.time(low), self.time(high))
+    }
+
+    /// A rate, a quantity or an amount of money.
+    pub fn number(self, value: f64) -> String {
+        match self {
+            Style::Plain => rate_text(value),
+            Style::Page if value.abs() >= 10_000.0 => separated(&signed(value)),
+            Style::Page => signed(value),
+        }
+    }
+
+    /// From a number to another one.
+    pub fn numbers(self, low: f64, high: f64) -> String {
+        format!("{} to {}", self.number(low), self.number(high))
+    }
+
+    /// An amount of money, such as `2.5 USD`.
+    pub fn money(self, amount: f64, currency: &str) -> String {
+        format!("{} {currency}", self.number(amount))
+    }
+
+    /// A whole number.
+    pub fn count(self, value: u64) -> String {
+        match self {
+            Style::Plain => value.to_string(),
+            Style::Page => separated(&value.to_string()),
+        }
+    }
+}
+
+/// From a share to another one: `1 to 2.5 %`.
+pub fn percents(low: f64, high: f64) -> String {
+    format!("{} to {}", percent(low).trim_end_matches(" %"), percent(high))
+}
+
+/// A difference as a share of something, to a tenth of a percent: `+1.5 %`.
+pub fn signed_percent(share: f64) -> String {
+    format!("{:+.1} %", share * 100.0)
+}
+
+/// A percentile, given in permille, of `count` values: with [`LARGEST`] where they are so few that it is the largest.
+pub fn percentile(text: String, permille: u64, count: u64) -> String {
+    let is_largest = (u128::from(count) * u128::from(permille)).div_ceil(1_000) >= u128::from(count);
+    if is_largest { text + LARGEST } else { text }
+}
+
+/// How many of the unit are a millisecond, and its name.
+fn page_unit(millis: f64) -> (f64, &'static str) {
+    match millis.abs() {
+        it if it >= 10_000.0 => (1e-3, "s"),
+        it if it >= 1.0 || it == 0.0 => (1.0, "ms"),
+        _ => (1e3, "µs"),
+    }
+}
+
+fn signed(value: f64) -> String {
+    if value < 0.0 { format!("-{}", rate_text(-value)) } else { rate_text(value) }
+}
+
+/// Commas between groups of three digits of a decimal number.
+fn separated(number: &str) -> String {
+    let (sign, number) = number.strip_prefix('-').map_or(("", number), |it| ("-", it));
+    let (whole, fraction) = number.split_once('.').map_or((number, None), |(whole, rest)| (whole, Some(rest)));
+    let mut text = sign.to_owned();
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        text.push('.');
+        text.push_str(fraction);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_a_page_have_a_unit_and_separators() {
+        for (millis, expected) in [
+            (0.0, "0 ms"),
+            (0.812, "812 µs"),
+            (81.234, "81.23 ms"),
+            (9_999.0, "9999 ms"),
+            (12_500.0, "12.5 s"),
+            (-3.0, "-3 ms"),
+        ] {
+            assert_eq!(Style::Page.time(millis), expected.replace(' ', "\u{a0}"));
+        }
+        assert_eq!(
+            [(92.97, 10_070.0), (79.9, 83.0), (0.0, 12_500.0)].map(|(low, high)| Style::Page.times(low, high)),
+            ["92.97\u{a0}ms to 10.07\u{a0}s", "79.9 to 83\u{a0}ms", "0 to 12.5\u{a0}s"]
+        );
+        assert_eq!([12_345.6, 1_234.6].map(|it| Style::Page.number(it)), ["12,346", "1235"]);
+        assert_eq!([12_345, 999, 0].map(|it| Style::Page.count(it)), ["12,345", "999", "0"]);
+    }
+
+    #[test]
+    fn figures_of_a_terminal_are_plain() {
+        let times = [0.0, 0.812, 81.234, 12_500.0, -3.0, f64::NAN].map(|it| Style::Plain.time(it));
+        assert_eq!(times, ["0s", "812us", "81.23ms", "12.5s", "0s", "-"]);
+        assert_eq!(Style::Plain.times(79.9, 83.0), "79.9ms to 83ms");
+        assert_eq!((Style::Plain.number(12_345.6), Style::Plain.count(12_345)), ("12346".into(), "12345".into()));
+        assert_eq!(Style::Plain.money(2.5, "USD"), "2.5 USD");
+    }
+
+    #[test]
+    fn shares_and_their_differences_are_percent() {
+        assert_eq!((percents(0.01, 0.025), signed_percent(0.015)), ("1 to 2.5 %".into(), "+1.5 %".into()));
+    }
+
+    #[test]
+    fn a_percentile_of_too_few_values_is_marked() {
+        let check = |permille, count, marked| {
+            let text = percentile("1s".into(), permille, count);
+            assert_eq!((text.contains(LARGEST), text.trim_end_matches('*')), (marked, "1s"), "{permille} of {count}");
+        };
+        for (permille, enough) in [(900, 10), (950, 20), (990, 100), (999, 1_000)] {
+            check(permille, enough - 1, true);
+            check(permille, enough, false);
+        }
+        check(500, 1, true);
+        check(500, 2, false);
+    }
+}

@@ -1,0 +1,28 @@
+//! Texts from outside in Markdown.
+
+use crds::wording::one_line;
+
+/// A text of at most `most` bytes. A longer one ends with a whole line and the note.
+pub fn cut_at_line(text: String, most: usize, note: &str) -> String {
+    if text.len() <= most {
+        return text;
+    }
+    let end = text.floor_char_boundary(most.saturating_sub(note.len()));
+    let end = text[..end].rfind('\n').map_or(0, |it| it + 1);
+    format!("{}{note}", &text[..end])
+}
+
+/// Text from outside as a cell of a table: on one line, with what Markdown and HTML would take for markup made harmless.
+pub fn cell(text: &str) -> String {
+    let mut shown = String::new();
+    for letter in one_line(text).chars() {
+        match letter {
+            // Links and images need brackets.
+            '\\' | '|' | '[' | ']' => shown.extend(['\\', letter]),
+            '<' => shown.push_str("&lt;"),
+            '`' => shown.push('\''),
+            it => shown.push(it),
+        }
+    }
+    shown
+}

@@ -1,0 +1,153 @@
+//! Several runs of the same load, and what they come to.
+
+use ::document::{ManagedServerDocument, ServerStart};
+use analysis::{Analysis, repeats};
+use crds::{
+    LauncherReason, Outcome,
+    objective::{ObjectiveCounts, ObjectiveStatus},
+    resolve::{RunIdentity, repeat_name},
+    summary::{RunSummary, StageSummary},
+};
+use junit::Suite;
+
+use crate::folder::Stored;
+
+/// The version of `repeats.json`, as [`document::FORMAT`] is that of `report.json`.
+pub const FORMAT: &str = "benchwright.dev/repeats/v1";
+
+/// A run of a series that was measured.
+#[derive(Clone, Debug)]
+pub struct Repeat {
+    /// Counted from 1.
+    pub number: u32,
+    /// What the texts of its prompts derive from.
+    pub prompt_salt: String,
+    /// Its results folder; `None` where none was kept.
+    pub stored: Option<Stored>,
+    /// How long its server took to start.
+    pub start: StartTimes,
+    pub analysis: Analysis,
+    /// Its test cases.
+    pub cases: Suite,
+}
+
+/// How long the server of a run took to start, in seconds; of several replicas the longest time. A time that a replica lacks is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StartTimes {
+    /// From the launch of its process until it answered, on one clock.
+    pub launch_to_ready: Option<f64>,
+    /// The start by its own log.
+    pub start_to_ready: Option<f64>,
+}
+
+impl StartTimes {
+    /// `starts`: what the logs of the replicas say, of those whose engine is known.
+    pub fn new(server: &ManagedServerDocument, starts: &[ServerStart]) -> StartTimes {
+        let longest = |all: Option<Vec<f64>>| all?.into_iter().reduce(f64::max);
+        let is_whole = starts.len() == server.replicas.len();
+        StartTimes {
+            launch_to_ready: longest(server.replicas.iter().map(|it| Some(it.ready_ms? as f64 / 1e3)).collect()),
+            start_to_ready: longest(starts.iter().map(|it| it.startup.ready_seconds).collect()).filter(|_| is_whole),
+        }
+    }
+}
+
+/// Why a series has fewer runs than were asked, or no figures of its last one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// The run that ended it, counted from 1; it may have no figures.
+    pub number: u32,
+    pub outcome: Outcome,
+    pub reason: LauncherReason,
+    pub message: String,
+    /// The message without words of the server.
+    pub status_message: String,
+}
+
+/// Several runs of the same load, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Series<'a> {
+    /// The commit that the binary was built from.
+    pub commit: &'a str,
+    /// The run as a whole, without the number of a repeat.
+    pub run: &'a RunIdentity,
+    /// How many runs were asked.
+    pub asked: u32,
+    /// Whether each run starts the server anew, and measures that.
+    pub measures_start: bool,
+    /// Those that were measured, in their order.
+    pub repeats: &'a [Repeat],
+    /// `None`: all were run.
+    pub ended_by: Option<&'a Ending>,
+}
+
+/// What a series came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeriesVerdict {
+    pub outcome: Outcome,
+    pub reason: LauncherReason,
+    /// Begins with the name of the run that decides; empty where every run passed.
+    pub message: String,
+    /// The message without words of the server.
+    pub status_message: String,
+}
+
+impl<'a> Series<'a> {
+    /// The outcome: that of the run that ended the series early; else that of the first run that did not pass, where a missed
+    /// objective comes before an undecided one.
+    pub fn verdict(&self) -> SeriesVerdict {
+        if let Some(Ending { number, outcome, reason, message, status_message }) = self.ended_by {
+            let last = if *number < self.asked { ", after which no other run was made" } else { "" };
+            let run = format!("run {} of {}{last}", repeat_name(*number), self.asked);
+            let [message, status_message] = [message, status_message].map(|it| format!("{run}: {it}"));
+            return SeriesVerdict { outcome: *outcome, reason: *reason, message, status_message };
+        }
+        let deciding = repeats::deciding(self.repeats.iter().map(|it| &it.analysis.verdict));
+        match deciding.and_then(|it| self.repeats.get(it)) {
+            None => SeriesVerdict {
+                outcome: Outcome::Passed,
+                reason: LauncherReason::RunSucceeded,
+                message: String::new(),
+                status_message: String::new(),
+            },
+            Some(run) => {
+                let headline = run.analysis.verdict.headline();
+                SeriesVerdict {
+                    outcome: run.analysis.verdict.outcome,
+                    reason: headline.name,
+                    message: format!("run {}: {}", repeat_name(run.number), headline.message),
+                    status_message: format!("run {}: {}", repeat_name(run.number), run.analysis.status_message()),
+                }
+            }
+        }
+    }
+
+    /// Whether a run is missing, or was cut off.
+    pub fn is_partial(&self) -> bool {
+        self.ended_by.is_some() || self.repeats.iter().any(|it| it.analysis.partial)
+    }
+
+    /// The runs whose figures are in the means: those that count, and where none does all that were measured.
+    pub fn counted(&self) -> Vec<&'a Repeat> {
+        let counted: Vec<&Repeat> = self.repeats.iter().filter(|it| repeats::counts(&it.analysis)).collect();
+        if counted.is_empty() { self.repeats.iter().collect() } else { counted }
+    }
+
+    /// The mean of the headline figures; `None` where nothing was measured.
+    pub fn summary(&self) -> Option<RunSummary> {
+        let all: Vec<RunSummary> = self.counted().iter().map(|it| it.analysis.summary()).collect();
+        repeats::mean_of_summaries(&all)
+    }
+
+    /// The means of the stages.
+    pub(super) fn stage_summaries(&self) -> Vec<StageSummary> {
+        let all: Vec<Vec<StageSummary>> = self.counted().iter().map(|it| it.analysis.stage_summaries()).collect();
+        repeats::mean_of_stages(&all)
+    }
+
+    /// The worst result of each objective over all runs; `None` where the run has no objectives.
+    pub(super) fn objectives(&self) -> Option<(ObjectiveCounts, Vec<ObjectiveStatus>)> {
+        let judged = |it: &'a Repeat| Some((repeat_name(it.number), it.analysis.objectives.as_ref()?));
+        repeats::worst_objectives(self.repeats.iter().filter_map(judged))
+    }
+}

@@ -1,0 +1,145 @@
+//! The files of a results folder.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use document::{Parts, ReportDocument, redact};
+use files::user_file;
+use measurement::recorder::Records;
+use tracing::warn;
+
+use crate::{
+    accuracy::AccuracyFile,
+    benchmark_report::{self, Revision},
+    benchmark_run::{self, Inputs},
+    comment,
+    folder::{Folder, StorageError},
+    junit, loadgen, markdown,
+    report_file::REPORT_FILE_NAME,
+    requests_parquet, server, stages_csv, startup,
+};
+
+/// The run as it was resolved, in a results folder.
+const RUN: &str = "run.yaml";
+/// The profile as it was rendered, in a results folder.
+const PROFILE: &str = "profile.yaml";
+/// The most bytes of such a file: more than the largest profile has.
+const MAX_INPUT_BYTES: u64 = 64 << 20;
+/// The name of the page of a run, in a results folder.
+pub const PAGE_FILE_NAME: &str = "report.html";
+
+/// What a results folder has beside the files that are made of [`Parts`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Attachments<'a> {
+    /// The files of the scored answers; empty where they were not scored.
+    pub accuracy_files: &'a [AccuracyFile],
+    /// The logs of the replicas of a managed server, in their order.
+    pub server_logs: &'a [PathBuf],
+    /// Each request; `None` where the run does not ask for them.
+    pub records: Option<&'a Records>,
+}
+
+/// Writes `run.yaml`, `profile.yaml` and `benchmarkrun.yaml`: before the load, so that what a killed launcher leaves tells what
+/// it was doing. Credentials that the profile holds are blacked out.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn write_inputs(folder: &mut Folder, inputs: &Inputs<'_>) -> Result<(), StorageError> {
+    folder.write(RUN, |file| {
+        let text = serde_saphyr::to_string(inputs.run).map_err(io::Error::other)?;
+        file.write_all(text.as_bytes())
+    })?;
+    folder.write(PROFILE, |file| file.write_all(redact::profile(inputs.profile_text).as_bytes()))?;
+    folder.write(benchmark_run::FILE_NAME, |file| file.write_all(benchmark_run::render(inputs).as_bytes()))
+}
+
+/// Copies the files of [`write_inputs`] from the results folder of an earlier run, where it has them.
+///
+/// # Errors
+/// A file cannot be read, or the folder cannot be written.
+pub fn copy_inputs(folder: &mut Folder, from: &Path) -> Result<(), StorageError> {
+    for name in [RUN, PROFILE, benchmark_run::FILE_NAME] {
+        let path = from.join(name);
+        match user_file::read_regular(&path, MAX_INPUT_BYTES) {
+            Ok(content) => folder.write(name, |file| file.write_all(&content))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(StorageError::new(&path, error)),
+        }
+    }
+    Ok(())
+}
+
+/// The log of a replica of a managed server, in a results folder.
+pub fn server_log(replica: usize) -> String {
+    format!("server/{replica}.log")
+}
+
+/// Makes the page of a report. A crate above this one does.
+pub type PageOf<'a> = &'a dyn Fn(&ReportDocument) -> io::Result<String>;
+
+/// Writes every format: the machine's own first, the largest last. `document`: what [`Parts::document`] made of the report. A page that
+/// cannot be made is a warning: the figures count all the same.
+///
+/// # Errors
+/// The folder cannot be written; the files before it are whole.
+pub fn write_report(
+    folder: &mut Folder,
+    report: &Parts<'_>,
+    document: &ReportDocument,
+    attachments: &Attachments<'_>,
+    page: Option<PageOf<'_>>,
+) -> Result<(), StorageError> {
+    write_document(folder, document, page)?;
+    if !report.workload.work.is_load() && !report.startups.is_empty() {
+        let text = startup::result_yaml(report.startups);
+        folder.write(startup::RESULT_FILE_NAME, |file| file.write_all(text?.as_bytes()))?;
+    }
+    // A status lists the first files alone, and there may be many stages.
+    loadgen::write(folder, report)?;
+    for it in attachments.accuracy_files {
+        folder.write(&it.name, |file| file.write_all(&it.content))?;
+    }
+    for (replica, log) in attachments.server_logs.iter().enumerate() {
+        let copied = folder.write(&server_log(replica), |file| io::copy(&mut fs::File::open(log)?, file).map(drop));
+        if let Err(error) = copied {
+            warn!(%error, log = %log.display(), "a log of the server is not in the results folder; it stays where it is");
+        }
+    }
+    for revision in Revision::ALL {
+        for (index, _) in report.analysis.stages.iter().enumerate() {
+            folder.write(&benchmark_report::file_name(revision, report.analysis, index), |file| {
+                file.write_all(benchmark_report::render(revision, report, index)?.as_bytes())
+            })?;
+        }
+    }
+    if let Some(server) = &report.analysis.servers {
+        folder.write("server_metrics.parquet", |file| server::parquet::write(report, server, file))?;
+    }
+    if let Some(records) = attachments.records {
+        folder.write("requests.parquet", |file| requests_parquet::write(report, records, file))?;
+    }
+    Ok(())
+}
+
+/// Writes the files that are made of the document alone.
+///
+/// # Errors
+/// The folder cannot be written; the files before it are whole.
+pub fn write_document(
+    folder: &mut Folder,
+    document: &ReportDocument,
+    page: Option<PageOf<'_>>,
+) -> Result<(), StorageError> {
+    folder.write(REPORT_FILE_NAME, |file| document.write(file))?;
+    match page.map(|page| page(document)) {
+        None => {}
+        Some(Ok(text)) => folder.write(PAGE_FILE_NAME, |file| file.write_all(text.as_bytes()))?,
+        Some(Err(error)) => warn!(%error, "report.html was not made; the other files of the report are"),
+    }
+    folder.write("report.md", |file| file.write_all(markdown::render(document).as_bytes()))?;
+    folder.write(comment::FILE_NAME, |file| file.write_all(comment::render(document).as_bytes()))?;
+    folder.write(junit::FILE_NAME, |file| junit::write(document, file))?;
+    folder.write(stages_csv::FILE_NAME, |file| stages_csv::write(document, file))
+}
