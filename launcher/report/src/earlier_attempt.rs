@@ -23,9 +23,9 @@ use sha2::{Digest as _, Sha256};
 use super::{
     REPORT_FILE_NAME, envelope,
     folder::{Folder, StorageError},
-    redact,
 };
 use analysis::Analysis;
+use document::redact;
 
 /// The file with the termination message, in the folder of an attempt in a cluster.
 pub const MESSAGE_FILE_NAME: &str = "termination-message.txt";

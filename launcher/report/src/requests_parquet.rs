@@ -21,8 +21,7 @@ use parquet::{
     schema::types::{Type, TypePtr},
 };
 
-use super::TOOL_VERSION;
-use document::Parts;
+use document::{Parts, TOOL_VERSION};
 use measurement::{record::RequestRecord, recorder::Records};
 
 /// A reader holds one group in memory at a time, and so does the writer: about 15 MB.

@@ -22,22 +22,21 @@ const POINTS: usize = 32;
 const HEIGHT: f64 = 100.0;
 
 /// A row of the page.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Entry {
     pub(super) folder: String,
     pub(super) kind: Kind,
     pub(super) stamp: Stamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) page: Option<String>,
     /// Why there is nothing else.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<Run>,
 }
 
 /// What a report tells.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Run {
@@ -56,25 +55,17 @@ pub(super) struct Run {
     /// Requests without an answer.
     pub(super) unanswered: u64,
     /// Of several stages the least and the most; of one the same twice.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output_tokens_per_second: Option<[f64; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) requests_per_second: Option<[f64; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ttft_p50_ms: Option<[f64; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ttft_p99_ms: Option<[f64; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tpot_p50_ms: Option<[f64; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) itl_p99_ms: Option<[f64; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) latency_p99_ms: Option<[f64; 2]>,
     /// Output tokens per second over time, in percent of the most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) curve: Vec<u8>,
     /// The most, of a point of the curve.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) curve_most: Option<f64>,
 }
 

@@ -16,9 +16,8 @@ use super::{
     entry::{Entry, Run},
     folders::{Folders, Kind},
 };
+use document::TOOL_VERSION;
 use files::{user_file, write_whole};
-
-use crate::TOOL_VERSION;
 
 /// The name of the file.
 const FILE_NAME: &str = "index.html";

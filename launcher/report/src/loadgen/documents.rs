@@ -13,8 +13,7 @@ use workload_profiles::{
     workload::{LoadGen, RequestSource, Sampling, Timeouts},
 };
 
-use crate::TOOL_VERSION;
-use document::{Parts, redact::redact};
+use document::{Parts, TOOL_VERSION, redact::redact};
 
 /// The name of the stage of a performance phase.
 const PERFORMANCE: &str = "performance";

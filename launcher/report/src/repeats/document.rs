@@ -62,6 +62,7 @@ pub struct RepeatedStageDocument {
 }
 
 /// A figure of a stage, or of the starts of the servers, over the runs that count.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RepeatedFigureDocument {
@@ -70,13 +71,9 @@ pub struct RepeatedFigureDocument {
     pub mean: f64,
     pub min: f64,
     pub max: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stddev_between_runs: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_between_runs: Option<[f64; 2]>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standard_error_within_runs: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub independent_standard_error_within_runs: Option<f64>,
 }
 

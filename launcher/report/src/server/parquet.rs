@@ -22,12 +22,9 @@ use server_metrics::{
     series::{Scrape, Series},
 };
 
-use crate::{
-    TOOL_VERSION,
-    requests_parquet::{into_io, write_values},
-};
+use crate::requests_parquet::{into_io, write_values};
 use analysis::servers::ServerAnalysis;
-use document::Parts;
+use document::{Parts, TOOL_VERSION};
 
 /// The writer holds one group in memory: about 10 MB.
 const ROWS_PER_GROUP: usize = 100_000;
