@@ -57,6 +57,7 @@ pub struct AccuracyFigure {
 }
 
 /// A bound on a figure.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccuracyLimit {
@@ -67,10 +68,8 @@ pub struct AccuracyLimit {
     /// A figure that is equal to the limit meets it.
     pub limit: f64,
     /// Absent: the figure was not computed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     /// Absent: it is not decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<bool>,
 }
 

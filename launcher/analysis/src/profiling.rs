@@ -4,6 +4,7 @@ use crds::benchmark_run::ProfilerKind;
 use serde::{Deserialize, Serialize};
 
 /// A profiler in a run, as `report.json` has it. Times are milliseconds.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Profiling {
@@ -16,13 +17,10 @@ pub struct Profiling {
     /// How long it was to last.
     pub duration_ms: f64,
     /// When it began and ended, from the start of the run; absent: nothing was recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<ProfiledWindow>,
     /// How long the server took to start the profiler; absent: it was not asked, or did not answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_took_ms: Option<f64>,
     /// How long it took to stop the profiler and to write the trace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_took_ms: Option<f64>,
     /// The stages whose figures the profiler touches.
     pub stages: Vec<String>,

@@ -45,24 +45,21 @@ pub struct Description {
 }
 
 /// A column.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 pub struct Column {
     pub name: String,
     /// What it is for, by its name and by what it holds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
     /// How many rows hold what; what no row holds is left out.
     pub kinds: Vec<(Kind, u64)>,
     /// Rows without the column.
     pub missing: u64,
     /// The lengths of texts, lists of token ids and conversations.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lengths: Option<Lengths>,
     /// The turns of conversations.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<Lengths>,
     /// Values of a column of numbers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub numbers: Option<[f64; 2]>,
 }
 

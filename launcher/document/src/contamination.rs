@@ -4,25 +4,19 @@ use analysis::{Contamination, WarmUp};
 use serde::{Deserialize, Serialize};
 
 /// What is known of the prompts and of the server's prefix cache.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContaminationDocument {
     pub exposure: String,
     pub why: String,
     pub prompts: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_salt: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<WarmUpDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_set: Option<DataSetUseDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_share: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_with_cached_tokens: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cached_share: Option<f64>,
 }
 

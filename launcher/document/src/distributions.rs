@@ -16,16 +16,13 @@ const SHARE_DIGITS: i32 = 6;
 const EFFECTIVE_DIGITS: i32 = 1;
 
 /// The distributions of a stage, or of a run. `None`: no value was measured.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DistributionsDocument {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_ms: Option<DistributionDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub itl_ms: Option<DistributionDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tpot_ms: Option<DistributionDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<DistributionDocument>,
 }
 

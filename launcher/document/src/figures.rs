@@ -12,6 +12,7 @@ use super::{
 };
 
 /// The figures of a run, a stage, or of its probes.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FiguresDocument {
@@ -27,79 +28,50 @@ pub struct FiguresDocument {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub causes: BTreeMap<String, CauseDocument>,
     pub retried: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_connections: Option<u64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub aside: BTreeMap<String, BTreeMap<String, u64>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub error_samples: BTreeMap<String, String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_due_ms: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_end_ms: Option<f64>,
     pub duration_ms: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_scheduled_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_sent_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_scheduled_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_sent_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub itl_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_gap_ms: Option<Statistics>,
     pub content_events: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_event: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tpot_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ntpot_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ntpot_of_llmd_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interactivity: Option<InteractivityDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_lag_ms: Option<Statistics>,
-    #[serde(default, alias = "queueMs", skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "queueMs")]
     pub permit_wait_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<StepsDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isl_tokens: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub osl_tokens: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
     pub output_tokens: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<ThroughputDocument>,
     /// The time in which it was measured; absent for a rate over the whole duration.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_window: Option<RateWindowDocument>,
     /// Absent in reports of earlier releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_throughput: Option<ThroughputDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goodput: Option<GoodputDocument>,
     pub without_usage: u64,
     pub usage_set_aside: u64,
     pub in_one_piece: u64,
     pub input_length_misses: u64,
     pub output_length_misses: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_length_ratio: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_length_ratio: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_share: Option<f64>,
     pub reads: u64,
     pub coalesced_reads: u64,
@@ -239,14 +211,13 @@ impl CauseDocument {
 }
 
 /// Rates of a run or stage.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThroughputDocument {
     pub requests_per_second: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens_per_second: Option<f64>,
     pub output_tokens_per_second: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_tokens_per_second: Option<f64>,
 }
 
@@ -276,17 +247,18 @@ impl RateWindowDocument {
 }
 
 /// Requests that met every goal.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GoodputDocument {
     #[serde(alias = "goodRequests")]
     pub goodput_requests: u64,
-    #[serde(default, alias = "goodRequestsPerSecond", skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "goodRequestsPerSecond")]
     pub goodput_requests_per_second: Option<f64>,
     /// Absent in reports of earlier releases.
-    #[serde(default, alias = "wholeGoodRequestsPerSecond", skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "wholeGoodRequestsPerSecond")]
     pub whole_goodput_requests_per_second: Option<f64>,
-    #[serde(default, alias = "goodShare", skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "goodShare")]
     pub goodput_share: Option<f64>,
 }
 

@@ -5,18 +5,16 @@ use crds::resolve::Hardware;
 use serde::{Deserialize, Serialize};
 
 /// What the user told, and what follows from it.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HardwareDocument {
     /// Where the number of accelerators and the price come from.
     pub source: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accelerator: Option<String>,
     /// The denominator of every rate per accelerator.
     pub accelerators: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_per_accelerator_hour: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
     /// Of the run.
     pub figures: CostDocument,
@@ -24,16 +22,13 @@ pub struct HardwareDocument {
 }
 
 /// Figures over the accelerators.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CostDocument {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens_per_second_per_accelerator: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_tokens_per_second_per_accelerator: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_per_million_output_tokens: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_per_million_total_tokens: Option<f64>,
 }
 

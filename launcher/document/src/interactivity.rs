@@ -4,14 +4,12 @@ use analysis::Interactivity;
 use serde::{Deserialize, Serialize};
 
 /// Output tokens per second and user, in three ways.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InteractivityDocument {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inverse_of_tpot_p90: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_of_inverse_tpot: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inverse_of_ntpot_p90: Option<f64>,
 }
 

@@ -6,54 +6,35 @@ use serde::{Deserialize, Serialize};
 use super::values::{Statistics, millis, times};
 
 /// What the launcher measured of itself.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JudgementDocument {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_lag_p99_ms: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_delay_ms: Option<Statistics>,
     pub own_cpu_ms: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_cpu_ms: Option<f64>,
     pub wall_ms: f64,
     pub threads: usize,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_share: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busiest_share: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busiest_waited_share: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busiest_stage: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_share: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_ms: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_share: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalled_share: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_stall_ms: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_stall_ended_ms: Option<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stall_effects: Vec<StallEffectDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_steps: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_clock_step_ms: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slept_ms: Option<f64>,
     pub coarse_timer: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coalesced_share: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_share: Option<f64>,
     pub dropped: u64,
     pub remarks: Vec<String>,

@@ -30,6 +30,7 @@ pub struct LoadGenDocument {
 }
 
 /// What a test came to.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoadGenTestDocument {
@@ -47,19 +48,12 @@ pub struct LoadGenTestDocument {
     pub reasons: Vec<String>,
     pub errors: u64,
     pub warnings: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_warning: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_qps: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_second: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_second: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_p99_ms: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tpot_p99_ms: Option<f64>,
     /// What the logs lack, or have under another name. Absent in reports of earlier releases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

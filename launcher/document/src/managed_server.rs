@@ -36,6 +36,7 @@ pub struct ManagedServerDocument {
 }
 
 /// One replica.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplicaDocument {
@@ -48,28 +49,22 @@ pub struct ReplicaDocument {
     /// When it was started.
     pub started: Timestamp,
     /// From the start until it was ready to be measured, in milliseconds; absent: it was ready before this run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_ms: Option<u64>,
     /// The requests of the load that it got, with those that were sent again; absent: there is one replica.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
     /// How it ended; absent: it runs on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<String>,
     /// Whether it ended without being asked to.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub died: bool,
     /// What the kernel counted of processes that it ended for want of memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_of_memory: Option<String>,
     /// Its last words, where it died.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_words: Vec<String>,
     /// Its log in the results folder; absent: none is kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
     /// What the log lacks or hides, in words; absent: nothing, or it is not known yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_note: Option<String>,
 }
 

@@ -8,14 +8,13 @@ use crds::{
 use serde::{Deserialize, Serialize};
 
 /// One objective of `spec.slo` as it came out. Its numbers have the unit that it names.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectiveDocument {
     pub name: String,
     pub metric: Metric,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stat: Option<Stat>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
     /// `max` or `min`.
     pub bound: String,
@@ -23,15 +22,10 @@ pub struct ObjectiveDocument {
     /// `ms`, `perSecond` or `share`.
     pub unit: String,
     pub met: Met,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_stage: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_limit: Option<f64>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,

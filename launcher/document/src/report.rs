@@ -51,6 +51,7 @@ pub const TOOL: &str = "benchwright";
 pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// `report.json`.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReportDocument {
@@ -59,13 +60,10 @@ pub struct ReportDocument {
     pub tool_commit: String,
     pub run: RunIdentity,
     pub model: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerDocument>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub startups: Vec<ServerStart>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub managed_server: Option<ManagedServerDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_replicas: Option<ServerReplicasDocument>,
     pub started: Timestamp,
     pub outcome: Outcome,
@@ -75,30 +73,20 @@ pub struct ReportDocument {
     pub objectives: Vec<ObjectiveDocument>,
     pub summary: RunSummary,
     pub figures: FiguresDocument,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<FiguresDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionsDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_series: Option<TimeSeriesDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distributions: Option<DistributionsDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_sample: Option<RequestSampleDocument>,
     pub stages: Vec<StageDocument>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<HardwareDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loadgen: Option<LoadGenDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profiling: Option<Profiling>,
     pub contamination: ContaminationDocument,
     pub self_judgement: JudgementDocument,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_metrics: Option<ServerMetricsDocument>,
     pub labels: LabelsDocument,
     pub notices: Vec<Notice>,
@@ -201,20 +189,17 @@ pub struct InputsDocument {
 }
 
 /// One stage.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StageDocument {
     pub name: String,
     pub load: Load,
     pub pause_after: Span,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Margin>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cool_down: Option<Margin>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace: Option<Span>,
     pub clock: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<String>,
     /// A profiler slowed the server down.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -222,28 +207,19 @@ pub struct StageDocument {
     /// Why this stage is invalid. Other stages of the run may be valid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<EndedByDocument>,
     /// Whether the server did not keep up with an open load. `None`: the load is not open, or an earlier release wrote the report.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overloaded: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_requests_per_second: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub achieved_requests_per_second: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_delay_ms: Option<Statistics>,
     pub labels: LabelsDocument,
     pub figures: FiguresDocument,
     #[serde(default)]
     pub uncertainty: UncertaintyDocument,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<FiguresDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionsDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_series: Option<TimeSeriesDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distributions: Option<DistributionsDocument>,
 }
 

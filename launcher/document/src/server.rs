@@ -14,24 +14,17 @@ pub struct ServerDocument {
 }
 
 /// What the server reported at one time.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityDocument {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulator: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_header: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_root: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_revision: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_model_len: Option<u64>,
 }
 

@@ -6,19 +6,17 @@ use serde::{Deserialize, Serialize};
 use startup::{SleepWake, SleepWakeKind, Startup};
 
 /// The start of a server that the run itself started.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerStart {
     /// The name of the server, such as `1`.
     pub server: String,
     /// Its log, as a path within the results folder. Absent: it was not read, and the start is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
     /// From the launch of its process until it answered, on the launcher's clock, in seconds. Absent: it never did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_ready_seconds: Option<f64>,
     /// How its pod came to be, where the operator started it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod: Option<PodStart>,
     pub startup: Startup,
     /// Sleeps and wakes that the run asked for after its request.
@@ -27,33 +25,29 @@ pub struct ServerStart {
 }
 
 /// A sleep of a server and the wake after it, on the launcher's clock. A time that was not measured is absent, and the remark gives the reason.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SleepCycle {
     /// The level of vLLM's sleep mode: 1 or 2.
     pub level: u8,
     /// When the sleep was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Timestamp>,
     /// From then until the server said that it sleeps, in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep_seconds: Option<f64>,
     /// From the first request to wake up until the server said that it is awake, in seconds; with the load of the weights after a sleep of
     /// level 2.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wake_seconds: Option<f64>,
     /// The part of it in which the weights were loaded, in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reload_seconds: Option<f64>,
     /// The first request of one token after the wake, from its sending until its answer was there, in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_request_seconds: Option<f64>,
     /// Why it was not measured whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
 }
 
 /// How the pod of a server came to be, before the start of its process.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodStart {
@@ -61,13 +55,10 @@ pub struct PodStart {
     #[serde(default)]
     pub times: PodTimes,
     /// From the creation of the pod until it had a node, in seconds. Absent: one of both is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduling_seconds: Option<f64>,
     /// From there until its container started, by the clock of the node, in seconds: volumes and images.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container_seconds: Option<f64>,
     /// From the node until the server answered, in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_seconds: Option<f64>,
 }
 

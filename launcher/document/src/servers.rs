@@ -13,6 +13,7 @@ use server_metrics::{
 use super::{server_series::ServerSeriesDocument, token_comparison, values::millis};
 
 /// The metrics of the servers.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerMetricsDocument {
@@ -22,17 +23,13 @@ pub struct ServerMetricsDocument {
     pub identity: Vec<IdentityDocument>,
     pub run: ServerWindowDocument,
     pub stages: Vec<ServerStageDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_prompt_tokens: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_generation_tokens: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_requests: Option<f64>,
     /// The tokens by the servers against the tokens by the usage of the answers. Absent in reports of earlier releases.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub token_comparison: String,
     pub remarks: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_series: Option<ServerSeriesDocument>,
 }
 
@@ -62,23 +59,19 @@ impl ServerMetricsDocument {
 }
 
 /// One address that was scraped.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EndpointDocument {
     pub url: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     pub scrapes: u64,
     pub failures: u64,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failure_reasons: BTreeMap<String, u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrape_mean_ms: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrape_max_ms: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_bytes: Option<f64>,
     pub series: u64,
     pub series_left_out: u64,
@@ -107,14 +100,13 @@ impl EndpointDocument {
 }
 
 /// What some servers said of themselves.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityDocument {
     /// Addresses that said the same.
     pub endpoints: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelDocument>,
@@ -172,64 +164,38 @@ pub struct ServerStageDocument {
 }
 
 /// What all servers said of a window.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerWindowDocument {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_ms: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_ms: Option<f64>,
     pub whole: bool,
     pub counter_resets: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_share: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_requests: Option<LevelsDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_by_littles_law: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_requests: Option<LevelsDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kv_cache_usage: Option<LevelsDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemptions: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_tokens: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation_tokens: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub succeeded_requests: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix_cache_queried_tokens: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix_cache_hit_tokens: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix_cache_hit_share: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_ttft_ms: Option<LatencyDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_itl_ms: Option<LatencyDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_latency_ms: Option<LatencyDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_queue_ms: Option<LatencyDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefill_ms: Option<LatencyDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode_ms: Option<LatencyDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool_ready_pods: Option<LevelsDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool_queue: Option<LevelsDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool_kv_cache_usage: Option<LevelsDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_utilization: Option<LevelsDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_power_watts: Option<LevelsDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_energy_joules: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_memory_mib: Option<LevelsDocument>,
 }
 
@@ -288,15 +254,13 @@ impl LevelsDocument {
 }
 
 /// A distribution by the buckets of a server.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyDocument {
     pub count: f64,
     pub mean: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99: Option<f64>,
 }
 

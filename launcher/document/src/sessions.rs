@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::values::{Statistics, lengths, times};
 
 /// The sessions of a run or a stage.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionsDocument {
@@ -15,23 +16,18 @@ pub struct SessionsDocument {
     pub cut_short: u64,
     #[serde(default)]
     pub partial: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub complete_per_second: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<Statistics>,
     pub shortened_turns: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold_ms: Option<Statistics>,
     pub by_turn: Vec<TurnDocument>,
 }
 
 /// The requests with one place in their sessions.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnDocument {
@@ -41,15 +37,10 @@ pub struct TurnDocument {
     pub and_later: bool,
     pub requests: u64,
     pub succeeded: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_scheduled_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_scheduled_ms: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_input_tokens: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_output_tokens: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_share: Option<f64>,
 }
 

@@ -15,6 +15,7 @@ const TIME_DIGITS: i32 = 4;
 const UNDER_WAY_DIGITS: i32 = 3;
 
 /// A time series. Each column has as many entries as there are bins.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TimeSeriesDocument {
@@ -27,18 +28,12 @@ pub struct TimeSeriesDocument {
     /// By outcome, without those that no request had.
     pub ended: BTreeMap<String, Column<u64>>,
     pub under_way: Column<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<Column<u64>>,
     pub output_tokens: Column<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_ms: Option<TimesDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub itl_ms: Option<TimesDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<TimesDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_lag_ms: Option<TimesDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub itl_heat: Option<HeatDocument>,
 }
 

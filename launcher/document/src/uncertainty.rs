@@ -7,33 +7,23 @@ use analysis::uncertainty::{
 use serde::{Deserialize, Serialize};
 
 /// Intervals, steady state and Little's law of a stage, or why there are none.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UncertaintyDocument {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absent: Option<String>,
     /// The share of stages whose interval is to hold the true value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_ms: Option<LatenciesDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tpot_ms: Option<LatenciesDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ntpot_ms: Option<LatenciesDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<LatenciesDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_second: Option<EstimateDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens_per_second: Option<EstimateDocument>,
-    #[serde(default, alias = "goodRequestsPerSecond", skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "goodRequestsPerSecond")]
     pub goodput_requests_per_second: Option<EstimateDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ratio: Option<EstimateDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub littles_law: Option<LittlesLawDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state: Option<SteadyStateDocument>,
 }
 
@@ -67,20 +57,15 @@ impl UncertaintyDocument {
 }
 
 /// Estimates of one latency.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LatenciesDocument {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<EstimateDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50: Option<EstimateDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90: Option<EstimateDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99: Option<EstimateDocument>,
 }
 
@@ -118,22 +103,17 @@ impl LatenciesDocument {
 }
 
 /// A figure with its interval.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateDocument {
     /// The state of a figure that is not on a plateau, in place of the figure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_values: Option<f64>,
     /// Why there is no interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub too_few: Option<String>,
 }
 
@@ -201,22 +181,18 @@ impl SteadyStateDocument {
 }
 
 /// What a figure did in the window.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JudgedDocument {
     pub figure: String,
     /// Absent of a rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percentile: Option<String>,
     pub decides: bool,
     pub state: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slope_per_second: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change_low: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change_high: Option<f64>,
 }
 
@@ -255,21 +231,17 @@ fn key(measure: Measure) -> (&'static str, Option<&'static str>) {
 }
 
 /// The figures within the window.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WindowDocument {
     pub from_ms: f64,
     pub to_ms: f64,
     pub succeeded: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_ms: Option<LatenciesDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tpot_ms: Option<LatenciesDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<LatenciesDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_second: Option<EstimateDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens_per_second: Option<EstimateDocument>,
 }
 

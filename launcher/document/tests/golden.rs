@@ -1,7 +1,5 @@
 //! Reports of earlier releases are read, and every value of them is written back: a folder of `golden/` for each release.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::{fs, path::Path};
 
 use document::ReportDocument;

@@ -32,6 +32,7 @@ pub struct TrialVerdict {
 }
 
 /// What a test came to.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestVerdict {
@@ -46,7 +47,6 @@ pub struct TestVerdict {
     /// VALID or INVALID; complete or incomplete where LoadGen says neither.
     pub result: Cow<'static, str>,
     /// LoadGen's VALID or INVALID; absent: the test measured no performance, or did not come to it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub valid: Option<bool>,
     /// Why it does not count; empty: it does.
     pub reasons: Vec<String>,
@@ -55,10 +55,8 @@ pub struct TestVerdict {
     /// Warnings in its detail log.
     pub warnings: u64,
     /// The first of them that tells more than that the test is an audit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_warning: Option<String>,
     /// The rate at which its queries were due, in queries per second; absent in any scenario but Server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_qps: Option<f64>,
     /// The results of its detail log, under LoadGen's names.
     pub figures: Map<String, Value>,
@@ -66,7 +64,7 @@ pub struct TestVerdict {
     #[serde(skip)]
     pub headline: Option<Headline>,
     /// What these say without LoadGen's quirks; absent as `valid` is.
-    #[serde(rename = "withoutQuirks", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "withoutQuirks")]
     pub corrected: Option<CorrectedFigures>,
 }
 
@@ -107,23 +105,19 @@ impl Headline {
 }
 
 /// Figures that LoadGen gives another meaning than their names say.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CorrectedFigures {
     /// Until the latest completion, not until that of the query that was issued last.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub samples_per_second: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_per_second: Option<f64>,
     /// Early stopping on first tokens, whatever became of that on times per output token.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ttft_early_stopping_met: Option<bool>,
     /// Early stopping on times per output token.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tpot_early_stopping_met: Option<bool>,
     /// The early-stopping estimate of the target percentile of latencies, in nanoseconds, where LoadGen logs one of first tokens
     /// under that name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub early_stopping_latency_ns: Option<i64>,
     /// Samples with fewer than two tokens, whose time per output token is negative in the logs.
     pub too_few_tokens: u64,

@@ -22,6 +22,7 @@ pub struct Expected {
 }
 
 /// The score of a sample, a line of the file of scores.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SampleScore {
     /// Of the line of the log.
@@ -29,13 +30,11 @@ pub struct SampleScore {
     /// Of the sample.
     pub qsl_idx: u64,
     /// Ids of the answer, before decoding, special tokens included; absent: they are not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// Which kind of row it is, where the data set says so.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dataset: String,
     /// Code points of the answer, its sentences joined by newlines; absent where it is not split into sentences.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub characters: Option<u64>,
     /// The figures.
     #[serde(flatten)]

@@ -20,6 +20,7 @@ use super::{
 pub const DEADLINE: &str = "spec.execution.deadlines.runSeconds";
 
 /// All tests.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
@@ -28,12 +29,9 @@ pub struct Plan {
     sut_name: String,
     qsl: Qsl,
     /// The most requests under way at once in an open scenario.
-    #[serde(skip_serializing_if = "Option::is_none")]
     max_concurrency: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     batch_size: Option<u32>,
     /// The rates of the settings are found anew before the tests.
-    #[serde(skip_serializing_if = "Option::is_none")]
     auto_qps: Option<AutoQps>,
     tests: Vec<TestPlan>,
 }
@@ -62,6 +60,7 @@ struct TestPlan {
 }
 
 /// One phase. Of a search for the peak: its first trial, at the requested rate.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PhasePlan {
@@ -77,11 +76,9 @@ struct PhasePlan {
     /// How often each loaded sample is issued in the mean.
     passes: f64,
     expected: Expected,
-    #[serde(skip_serializing_if = "Option::is_none")]
     early_stopping: Option<Needed>,
     /// Responses that go to the accuracy log, if all queries are issued.
     logged_responses: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
     first_queries: Option<FirstQueries>,
 }
 
