@@ -8,8 +8,8 @@ use super::{
 };
 use analysis::{Evidence, Measured};
 use capacity::nanos;
-use launcher::input::{self, LocalOptions};
 use document::Parts;
+use launcher::input::{self, LocalOptions};
 use measurement::{
     inter_token_times::InterTokenTimes,
     record::{RequestOutcome, RequestRecord},
