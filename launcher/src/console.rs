@@ -6,6 +6,9 @@ use std::{
     io::{self, BufWriter, ErrorKind, Write},
 };
 
+use tracing::warn;
+use workload_profiles::Notice;
+
 /// stdout cannot be written, for a reason other than a closed pipe.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write to stdout: {0}; free space where stdout goes, or redirect it")]
@@ -39,4 +42,16 @@ pub fn print_with(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result
 pub fn say(what: impl Display) {
     // A single write, so that lines of several processes do not mix.
     let _ = io::stderr().write_all(format!("{what}\n").as_bytes());
+}
+
+/// Tells the user on stderr why something failed, in the name of the program.
+pub fn print_error(what: impl Display) {
+    say(format_args!("benchwright: {what}"));
+}
+
+/// Logs what a reader of files noticed.
+pub(crate) fn log_notices(notices: &[Notice]) {
+    for notice in notices {
+        warn!("{notice}");
+    }
 }

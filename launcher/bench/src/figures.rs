@@ -159,9 +159,29 @@ pub(super) fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// 1000 as `1,000`.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_have_commas() {
+        for (number, text) in [(7, "7"), (100, "100"), (1_000, "1,000"), (75_000, "75,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(count(number), text);
+        }
+    }
 
     #[test]
     fn a_value_meets_its_aim_its_floor_or_neither() {

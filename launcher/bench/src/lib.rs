@@ -8,6 +8,7 @@
 mod bare_client;
 mod cores;
 mod document;
+mod error;
 pub mod figures;
 mod groups;
 mod machine;
@@ -17,67 +18,24 @@ mod reporting;
 mod table;
 mod trials;
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use capacity::{TrialError, children, cpu_use::CpuUse};
+use capacity::{children, cpu_use::CpuUse};
 use clap::ValueEnum as _;
 use tracing::info;
 
 use cores::Cores;
 use document::{Document, Settings};
-use engine::issue::LoadError;
+pub use error::BenchError;
 use figures::{Budget, Figures};
 use files::output;
 pub use groups::Group;
-use groups::{Bench, Scale};
-use launcher::input::InputError;
+use groups::setup::{Bench, Scale};
 use machine::Machine;
 use parts::Part;
-use report::StorageError;
-use workload_files::FilesError;
 
 /// Above this number of cores in use by other processes the figures do not describe the bench alone.
 const QUIET: f64 = 0.1;
-
-/// Why nothing was measured.
-#[derive(Debug, thiserror::Error)]
-pub enum BenchError {
-    /// The system refused a process, a socket, memory or a file.
-    #[error("the bench cannot run: {0}; check memory, open files (ulimit -n) and processes")]
-    System(#[from] io::Error),
-    /// A trial failed.
-    #[error(transparent)]
-    Trial(#[from] TrialError),
-    /// A program or a thread that is measured failed.
-    #[error("{0}")]
-    Program(String),
-    /// The launcher's binary is missing.
-    #[error("{path} is no file; build it with `cargo build --release -p launcher`, or name it with --program", path = .0.display())]
-    NoProgram(PathBuf),
-    /// A file of figures cannot be written.
-    #[error("cannot write {path}: {source}; choose another file", path = path.display())]
-    Write { path: PathBuf, source: io::Error },
-    /// Prompts cannot be made.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// The BenchmarkRun of a report cannot be read.
-    #[error(transparent)]
-    Files(#[from] FilesError),
-    #[error(transparent)]
-    Input(#[from] InputError),
-    /// A report cannot be written.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-    /// A connection of the bare client broke.
-    #[error("the bare client cannot go on: {0}")]
-    Bare(#[from] hyper::Error),
-    /// A request of the bare client cannot be made.
-    #[error("the bare client cannot begin: {0}")]
-    Request(#[from] http::Error),
-}
 
 /// The arguments of a measurement.
 #[derive(Clone, Debug)]

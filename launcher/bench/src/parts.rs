@@ -57,11 +57,7 @@ pub struct ReportResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use capacity::{
-        child_messages::EngineSpec,
-        loads,
-        server::{Pace, ServerSpec},
-    };
+    use capacity::{child_messages::EngineSpec, loads, server::Pace};
     use measurement::recorder::Keep;
 
     fn check(part: Part) {
@@ -73,7 +69,10 @@ mod tests {
     fn a_part_is_read_as_it_was_written() {
         check(Part::Bare(BareSpec { port: 1, streams: 2, rounds: 3, tokens: 4, core: Some(0) }));
         check(Part::Report(ReportSpec { file: "run.yaml".into(), folder: "reports".into(), requests: 5 }));
-        check(Part::Trial(child_messages::Part::Server(ServerSpec { pace: Pace::default(), core: None })));
+        check(Part::Trial(child_messages::Part::Server(child_messages::ServerSpec {
+            pace: Pace::default(),
+            core: None,
+        })));
         let workload = loads::closed(2, 4, 8);
         let spec = EngineSpec { port: 1, workload, keep: Keep::Records, run: None, threads: 1, core: Some(1) };
         check(Part::Trial(child_messages::Part::Engine(Box::new(spec))));

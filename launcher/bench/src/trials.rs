@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use capacity::{
-    child_messages::EngineSpec,
+    child_messages::{EngineSpec, ServerSpec},
     children::Server,
-    server::{Pace, ServerSpec},
+    server::Pace,
     trial::{self, Trial},
 };
 use workload_profiles::Workload;

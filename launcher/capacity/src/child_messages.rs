@@ -3,13 +3,13 @@
 //!
 //! Times are nanoseconds of the monotonic clock, which all processes of a machine share.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use crds::resolve::ResolvedRun;
 use serde::{Deserialize, Serialize};
 use workload_profiles::Workload;
 
-use crate::server::ServerSpec;
+use crate::server::Pace;
 use measurement::recorder::Keep;
 
 /// The work of a child process: the argument of the hidden command.
@@ -20,6 +20,23 @@ pub enum Part {
     Server(ServerSpec),
     /// Issue a workload with the launcher's engine.
     Engine(Box<EngineSpec>),
+}
+
+/// What a server is asked to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerSpec {
+    /// How fast it is.
+    pub pace: Pace,
+    /// The core to which it keeps; absent: any.
+    pub core: Option<usize>,
+}
+
+/// The first line of a server's output.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Listening {
+    /// The port, on loopback.
+    pub port: u16,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,4 +100,9 @@ pub struct ClientRequest {
     pub last_ns: u64,
     /// Times between tokens. Empty where they are not kept.
     pub gaps_ns: Vec<u64>,
+}
+
+/// A duration in nanoseconds. The type holds hundreds of years.
+pub fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

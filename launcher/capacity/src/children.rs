@@ -11,10 +11,9 @@ use std::{
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    TrialError,
-    child_messages::Part,
-    json,
-    server::{Listening, ServerSpec, Truth},
+    child_messages::{Listening, Part, ServerSpec},
+    error::TrialError,
+    server::Truth,
 };
 
 /// The hidden command of a child process. Each program that runs trials has it.
@@ -81,6 +80,14 @@ fn command(part: &impl Serialize) -> Result<Command, TrialError> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args([COMMAND, &json(part)?]);
     Ok(command)
+}
+
+/// A result as the text that a child prints for its parent.
+///
+/// # Errors
+/// A value that JSON cannot express.
+pub fn json(result: &impl Serialize) -> Result<String, TrialError> {
+    serde_json::to_string(result).map_err(|error| TrialError::Child(error.to_string()))
 }
 
 /// Why the argument of the hidden command is no part.

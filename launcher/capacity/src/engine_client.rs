@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use crds::{resolve::ResolvedRun, units::Seed};
 
 use crate::{
-    TrialError,
-    child_messages::{ClientRequest, ClientResult, EngineSpec},
-    memory, nanos,
+    child_messages::{ClientRequest, ClientResult, EngineSpec, nanos},
+    error::TrialError,
+    memory,
 };
 use analysis::{Evidence, Measured, SelfJudgement};
 use engine::{

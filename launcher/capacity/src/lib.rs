@@ -2,7 +2,7 @@
 //! seconds against a paced server on loopback.
 //!
 //! The engine runs as in a benchmark. The `server` answers at once or at an exact pace, and records when it sent each token.
-//! Server and client are child processes (`children`, `child_messages`), so that CPU time and memory of each are known. `trial`
+//! Server and client are child processes (`children`, `child_messages`, `part`), so that CPU time and memory of each are known. `trial`
 //! runs one load, and `matching` compares the client's times with the server's. `demand` finds the hardest stage, and `verdict`
 //! judges the trial. TLS, which the server does not support, and name resolution are deliberately not counted. The developer's
 //! benchmark of the engine, `bench`, uses the same trials. All of it needs epoll, timers and /proc of Linux.
@@ -12,67 +12,41 @@ pub mod children;
 pub mod cpu_use;
 mod demand;
 mod engine_client;
+mod error;
 mod lengths;
 mod loadgen;
 pub mod loads;
 pub mod matching;
 pub mod memory;
+mod part;
 pub mod server;
 pub mod trial;
 mod trial_result;
 mod verdict;
 
-use std::{io, time::Duration};
+use std::time::Duration;
 
 use crds::{
     resolve::{Endpoint, ResolvedRun},
     units::Span,
 };
-use rustix::thread::{CpuSet, sched_setaffinity};
-use serde::Serialize;
-use workload_files::FilesError;
 use workload_profiles::{
     Workload,
     workload::{Load, Trace},
 };
 
 use analysis::Distribution;
-use child_messages::Part;
+pub use child_messages::nanos;
+pub use children::json;
 use cpu_use::CpuUse;
 pub use demand::Unknown;
-use engine::{
-    client::TargetError,
-    issue::{self, LoadError},
-    trace,
-    vitals::system::cpu_limit,
-};
+use engine::{issue::LoadError, trace, vitals::system::cpu_limit};
+pub use error::TrialError;
 use measurement::histogram::TimeHistogram;
+pub use part::{do_part, keep_to_core, prepare_process, run_part};
 use server::Pace;
 use trial_result::TrialResult;
 use verdict::Verdict;
-
-/// Why a trial has no result.
-#[derive(Debug, thiserror::Error)]
-pub enum TrialError {
-    /// The system refused a process, a socket, memory or a file.
-    #[error("the bench cannot run: {0}; check memory, open files (ulimit -n) and processes")]
-    System(#[from] io::Error),
-    /// A child process failed.
-    #[error("{0}")]
-    Child(String),
-    /// The load cannot be issued.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// The files of the workload cannot be read.
-    #[error(transparent)]
-    Files(#[from] FilesError),
-    /// No stage can be tried.
-    #[error(transparent)]
-    Unknown(#[from] Unknown),
-    /// The server cannot be addressed.
-    #[error(transparent)]
-    Target(#[from] TargetError),
-}
 
 /// A load, and the server that is assumed for it.
 #[derive(Clone, Debug)]
@@ -150,63 +124,4 @@ pub fn ask(question: Question) -> Result<CapacityReport, TrialError> {
 
 fn p99(times: &TimeHistogram) -> Duration {
     Distribution::of_times(times).map_or(Duration::ZERO, |it| it.p99)
-}
-
-/// Does the part of a child process and returns the text that the child prints for its parent. The text is empty where the part
-/// prints by itself.
-///
-/// # Errors
-/// The part cannot be read, or it failed. Nothing is printed for the parent then.
-pub fn run_part(part: &str) -> Result<String, TrialError> {
-    let part = crds::json::read(part).map_err(|error| children::unreadable_part(&error))?;
-    do_part(part)
-}
-
-/// Does a part that was read already; otherwise as [`run_part`].
-///
-/// # Errors
-/// The part failed.
-pub fn do_part(part: Part) -> Result<String, TrialError> {
-    let core = match &part {
-        Part::Server(spec) => spec.core,
-        Part::Engine(spec) => spec.core,
-    };
-    prepare_process(core)?;
-    match part {
-        Part::Server(spec) => Ok(server::serve(&spec).map(|()| String::new())?),
-        Part::Engine(spec) => json(&engine_client::run(&spec)?),
-    }
-}
-
-/// Keeps this thread and all threads that it will start to one core, where one is given, and raises the limit of open files.
-///
-/// # Errors
-/// The system refuses the core.
-pub fn prepare_process(core: Option<usize>) -> io::Result<()> {
-    core.map_or(Ok(()), keep_to_core)?;
-    issue::raise_file_limit();
-    Ok(())
-}
-
-/// Keeps this thread and all threads that it will start to one core.
-///
-/// # Errors
-/// The system refuses the core.
-pub fn keep_to_core(core: usize) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    set.set(core);
-    Ok(sched_setaffinity(None, &set)?)
-}
-
-/// A result as the text that a child prints for its parent.
-///
-/// # Errors
-/// A value that JSON cannot express.
-pub fn json(result: &impl Serialize) -> Result<String, TrialError> {
-    serde_json::to_string(result).map_err(|error| TrialError::Child(error.to_string()))
-}
-
-/// A duration in nanoseconds. The type holds hundreds of years.
-pub fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -7,11 +7,11 @@ use serde::Serialize;
 use workload_profiles::Workload;
 
 use crate::{
-    TrialError,
-    child_messages::{ClientResult, EngineSpec, Part},
+    child_messages::{ClientResult, EngineSpec, Part, ServerSpec},
     children::{self, Server},
+    error::TrialError,
     matching::{Matched, RequestedLoad},
-    server::{Pace, ServerSpec, Truth},
+    server::{Pace, Truth},
 };
 use measurement::recorder::Keep;
 

@@ -2,12 +2,11 @@
 
 use crds::benchmark_run::MAX_REPEATS;
 use figures::Family;
-use serde::Serialize;
 use statistics::student::t_95;
 
 use crate::{
-    document::{FigureDocument, StagePairDocument, Verdict},
-    rows::tenths,
+    document::{Answer, FigureDocument, StagePairDocument, Verdict},
+    percent::{rounded_up, tenths},
 };
 
 /// Two runs are equal if no mean latency can differ by more than this many percent.
@@ -20,21 +19,6 @@ pub(crate) const DECIDING: [&str; 3] = ["ttft.mean", "tpot.mean", "latency.mean"
 const MOST_NAMED: usize = 3;
 /// The largest factor by which an answer proposes to lengthen a stage.
 const MOST_TIMES: f64 = 50.0;
-
-/// The result of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Answer {
-    Better,
-    Worse,
-    /// Better in some figures, worse in others.
-    Mixed,
-    /// Every difference above a bound is ruled out.
-    Equal,
-    /// The intervals are too wide to decide.
-    Undecided,
-    NotComparable,
-}
 
 /// The answer of a stage, and its sentence. `name`: the name of the other run.
 pub(crate) fn of_stage(name: &str, figures: &[FigureDocument], size: Size) -> (Answer, String) {
@@ -65,7 +49,7 @@ pub(crate) fn of_stage(name: &str, figures: &[FigureDocument], size: Size) -> (A
     }
     let bound = largest(figures);
     if bound <= EQUAL_PERCENT {
-        return (Answer::Equal, format!("A and {name} are equal within {}", percent(bound)));
+        return (Answer::Equal, format!("A and {name} are equal within {}", rounded_up(bound)));
     }
     let widest = deciding.iter().filter_map(|it| Some((it, percents95(it)?)));
     let Some((widest, [low, high])) =
@@ -106,7 +90,10 @@ pub(crate) fn of_pair(name: &str, stages: &[StagePairDocument]) -> (Answer, Stri
     match open.first() {
         None => {
             let bound = largest(stages.iter().flat_map(|it| &it.figures));
-            (first.answer, format!("A and {name} are equal within {} in all {} stages", percent(bound), stages.len()))
+            (
+                first.answer,
+                format!("A and {name} are equal within {} in all {} stages", rounded_up(bound), stages.len()),
+            )
         }
         Some(one) => {
             let count = format!("{} of {} stages do not tell", open.len(), stages.len());
@@ -164,6 +151,10 @@ pub(crate) struct Size {
 }
 
 impl Size {
+    pub(crate) fn of_stage(stage: &StagePairDocument) -> Size {
+        Size { seconds: stage.seconds, runs: stage.runs }
+    }
+
     /// What narrows an interval from `width` to `wanted`: a stage duration, or for a series a number of runs. `None` above [`MOST_TIMES`]
     /// times the duration, and above [`MAX_REPEATS`] runs.
     ///
@@ -188,9 +179,4 @@ fn length(seconds: f64) -> String {
         it if it < 5_400.0 => format!("{:.0} min", it / 60.0),
         it => format!("{:.1} h", it / 3_600.0),
     }
-}
-
-/// A percentage above 0, rounded up to one decimal.
-pub(crate) fn percent(it: f64) -> String {
-    format!("{:.1} %", (it * 10.0).ceil() / 10.0)
 }

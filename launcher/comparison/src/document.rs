@@ -7,10 +7,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{
-    Run,
-    answer::{Answer, Size},
-    gate::Gate,
-    remarks::Remark,
+    remarks::{self, Remark},
+    run::Run,
 };
 
 /// The version of the JSON. It changes when a reader must know of a change.
@@ -65,7 +63,7 @@ impl RunDocument {
             path: run.path.to_owned(),
             run: run.report.run.title(),
             model: run.report.model.clone(),
-            server: crate::remarks::server(run.report),
+            server: remarks::server(run.report),
             started: run.report.started,
             outcome: run.report.outcome,
             runs: run.runs(),
@@ -123,10 +121,19 @@ pub struct StagePairDocument {
     pub figures: Vec<FigureDocument>,
 }
 
-impl StagePairDocument {
-    pub(crate) fn size(&self) -> Size {
-        Size { seconds: self.seconds, runs: self.runs }
-    }
+/// The result of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Answer {
+    Better,
+    Worse,
+    /// Better in some figures, worse in others.
+    Mixed,
+    /// Every difference above a bound is ruled out.
+    Equal,
+    /// The intervals are too wide to decide.
+    Undecided,
+    NotComparable,
 }
 
 /// A figure of both runs.
@@ -198,4 +205,54 @@ impl Verdict {
             Verdict::CannotBeDecided => "cannot be decided",
         }
     }
+}
+
+/// How a gate came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum GateOutcome {
+    Passed,
+    /// A figure is worse.
+    Regression,
+    /// No figure is worse, and not all that has to be decided is.
+    Inconclusive,
+}
+
+impl GateOutcome {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            GateOutcome::Passed => "passed",
+            GateOutcome::Regression => "regression",
+            GateOutcome::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// The result of a gate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Gate {
+    pub outcome: GateOutcome,
+    /// Absent: every difference to the worse fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percent: Option<f64>,
+    /// Empty: all figures.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<String>,
+    /// The largest worsening of a figure that decides, which the runs do not rule out; absent where none has an interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub largest_not_ruled_out: Option<NotRuledOut>,
+    /// Why it did not pass, one by one.
+    pub reasons: Vec<String>,
+}
+
+/// A worsening that may be there, by the interval of the difference at 95 %.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NotRuledOut {
+    /// With its run and stage.
+    pub figure: String,
+    /// Of the base; below 0 where the figure is better for sure.
+    pub percent: f64,
 }

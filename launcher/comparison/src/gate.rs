@@ -1,13 +1,12 @@
 //! Whether a comparison lets a pipeline go on. `docs/compare.md` has the rules.
 
 use figures::Way;
-use serde::Serialize;
 
 use crate::{
-    answer::{DECIDING, NOT_COMPARABLE, Size, percent, percents95},
-    document::{Comparison, FigureDocument, Verdict},
+    answer::{DECIDING, NOT_COMPARABLE, Size, percents95},
+    document::{Comparison, FigureDocument, Gate, GateOutcome, NotRuledOut, Verdict},
+    percent::{rounded_up, tenths},
     remarks::Severity,
-    rows::tenths,
 };
 
 /// Without a percentage of the user, a gate is inconclusive where a larger worsening is not ruled out.
@@ -20,56 +19,6 @@ pub struct GateRule {
     pub percent: Option<f64>,
     /// The figures that decide, by name; empty: all of them.
     pub figures: Vec<String>,
-}
-
-/// How a gate came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum GateOutcome {
-    Passed,
-    /// A figure is worse.
-    Regression,
-    /// No figure is worse, and not all that has to be decided is.
-    Inconclusive,
-}
-
-impl GateOutcome {
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            GateOutcome::Passed => "passed",
-            GateOutcome::Regression => "regression",
-            GateOutcome::Inconclusive => "inconclusive",
-        }
-    }
-}
-
-/// The result of a gate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Gate {
-    pub outcome: GateOutcome,
-    /// Absent: every difference to the worse fails.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub percent: Option<f64>,
-    /// Empty: all figures.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub figures: Vec<String>,
-    /// The largest worsening of a figure that decides, which the runs do not rule out; absent where none has an interval.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub largest_not_ruled_out: Option<NotRuledOut>,
-    /// Why it did not pass, one by one.
-    pub reasons: Vec<String>,
-}
-
-/// A worsening that may be there, by the interval of the difference at 95 %.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NotRuledOut {
-    /// With its run and stage.
-    pub figure: String,
-    /// Of the base; below 0 where the figure is better for sure.
-    pub percent: f64,
 }
 
 impl GateRule {
@@ -113,7 +62,7 @@ impl GateRule {
                         largest = Some(NotRuledOut { figure: at(it), percent: worst });
                     }
                     if worst > limit && !self.fails(it) {
-                        undecided.push(format!("{}: {}", at(it), too_wide(it, worst, limit, stage.size())));
+                        undecided.push(format!("{}: {}", at(it), too_wide(it, worst, limit, Size::of_stage(stage))));
                     }
                 }
                 let missing = self.figures.iter().filter(|name| !stage.figures.iter().any(|it| it.figure == **name));
@@ -170,5 +119,5 @@ fn too_wide(figure: &FigureDocument, worst: f64, limit: f64, size: Size) -> Stri
         },
         |it| format!("{it} would rule out more than {limit} %"),
     );
-    format!("may be {} worse, which the runs do not rule out; {more}", percent(worst))
+    format!("may be {} worse, which the runs do not rule out; {more}", rounded_up(worst))
 }

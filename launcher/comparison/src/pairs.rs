@@ -9,14 +9,22 @@ use statistics::{
 };
 
 use crate::{
-    FAMILY_ERROR, Run, SMALLEST_PERCENT,
     answer::{self, NOT_COMPARABLE, Size},
     document::{FigureDocument, PairDocument, StagePairDocument, ValueDocument, Verdict},
     estimate::{Reading, Source},
     figure::compared,
     remarks::{self, Remark},
+    run::Run,
     stages,
 };
+
+/// The probability that one or more intervals of a pair, one per family of figures, miss the true difference. In four of five cases or
+/// more, twenty comparisons of equal runs then report no difference.
+pub const FAMILY_ERROR: f64 = 0.01;
+
+/// The smallest difference that is one, in percent of the larger of both values. Runs of one setting differ by more than the
+/// requests of a run can show: the machine is warmer, a process lies elsewhere in memory.
+pub const SMALLEST_PERCENT: f64 = 1.0;
 
 /// The largest end of an interval, in percent of the larger value, that still supports "no difference found".
 const WIDE_PERCENT: f64 = 25.0;

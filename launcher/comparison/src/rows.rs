@@ -7,9 +7,10 @@ use crds::{
 };
 
 use crate::{
-    answer,
-    document::{Comparison, FigureDocument, PairDocument, RunDocument, StagePairDocument, ValueDocument, Verdict},
-    gate::Gate,
+    document::{
+        Comparison, FigureDocument, Gate, PairDocument, RunDocument, StagePairDocument, ValueDocument, Verdict,
+    },
+    percent::{rounded_up, tenths},
     remarks::Remark,
 };
 
@@ -58,12 +59,6 @@ fn difference(it: &FigureDocument) -> String {
         (None, _, Some([low, high])) => format!("{absolute} ({} to {})", signed(low, "+"), signed(high, "+")),
         (None, _, None) => absolute,
     }
-}
-
-/// A percentage with its sign and one decimal.
-pub fn tenths(percent: f64) -> String {
-    let text = format!("{percent:+.1}");
-    if matches!(text.as_str(), "+0.0" | "-0.0") { "0.0".to_owned() } else { text }
 }
 
 /// Four significant digits; `plus` stands before what is above zero.
@@ -210,7 +205,7 @@ pub fn gate(it: &Gate) -> (String, Vec<String>) {
     };
     let about = if it.figures.is_empty() { String::new() } else { format!(" of {}", it.figures.join(", ")) };
     let most = it.largest_not_ruled_out.as_ref().map_or_else(String::new, |it| match it.percent > 0.0 {
-        true => format!("; {} may be up to {} worse", one_line(&it.figure), answer::percent(it.percent)),
+        true => format!("; {} may be up to {} worse", one_line(&it.figure), rounded_up(it.percent)),
         false => "; no figure that decides is worse".to_owned(),
     });
     let head = format!("gate: {} ({allowed}{about}{most})", it.outcome.name());

@@ -6,12 +6,13 @@ use tracing::info;
 use workload_profiles::Workload;
 
 use super::{
-    ENDED_EARLY, Failure, RunOptions, leave_message, leave_text,
+    Failure, RunOptions,
     load::Setup,
-    outcome, print_error,
+    outcome,
     process::Process,
     signals,
     store::{Place, Store},
+    termination_message::{self, ENDED_EARLY, leave_message, leave_text},
 };
 use crate::{console, input::Input};
 
@@ -26,9 +27,9 @@ pub(super) fn wait(input: &Input, options: &RunOptions) -> u8 {
         Ok(false) => Failure::not_debugged_in_time(input.run.run_deadline),
         Err(failure) => failure,
     };
-    print_error(&failure.message);
+    console::print_error(&failure.message);
     let done = Err(failure);
-    leave_message(options, || outcome::envelope(input, &done));
+    leave_message(options, || termination_message::envelope(input, &done));
     outcome::exit_status(&done, options.gate)
 }
 

@@ -7,21 +7,19 @@ use ::loadgen::{
     plan,
 };
 use ::server_metrics::scraped::Scraped;
-use crds::{
-    resolve::{Endpoint, ResolvedRun},
-    wording::with_causes,
-};
+use crds::resolve::{Endpoint, ResolvedRun};
 use tracing::{info, warn};
 use workload_profiles::Workload;
 
 use super::{
-    Extras, Failure, RunOptions, identity, last_offline,
+    Failure, RunOptions, identity, last_offline,
     loadgen::{self, Issued, OneLoad, ShowForecast},
     process::{Process, Sources},
     profiler::{self, Profiler},
     progress::Watcher,
     ready::{self, AllReady, Ready},
     replicas::Replicas,
+    server_extras::Extras,
     server_metrics::ServerMetrics,
     signals::Deadline,
     sleep::{self, Sleeper},
@@ -37,7 +35,7 @@ use engine::{
     requests::Seeds,
 };
 use measurement::{load_result::LoadResult, phase::Phase, recorder::Keep};
-use workload_files::{FilesError, WorkloadFiles};
+use workload_files::WorkloadFiles;
 
 /// What a run needs before it has a target.
 pub(super) struct Setup<'a, 's> {
@@ -277,15 +275,6 @@ fn not_issued(error: LoadError) -> Failure {
         | LoadError::Headers(_)
         | LoadError::Trace(_)
         | LoadError::Prompts(_)
-        | LoadError::Recorded(_) => unusable(&error.into()),
-    }
-}
-
-/// The failure of a run whose files, or whose workload, the load cannot use.
-pub(super) fn unusable(error: &FilesError) -> Failure {
-    let failure = Failure::configuration(with_causes(error));
-    match error.without_words() {
-        Some(message) => failure.shown_as(format!("{message}; the launcher's log has the rest")),
-        None => failure,
+        | LoadError::Recorded(_) => Failure::unusable(&error.into()),
     }
 }

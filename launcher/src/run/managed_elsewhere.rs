@@ -9,7 +9,7 @@ use std::{
 use crds::resolve::{Endpoint, ResolvedRun};
 use jiff::Timestamp;
 
-use super::{Extras, Failure};
+use super::{Failure, server_extras::Extras};
 use document::{ManagedServerDocument, ServerStart, SleepCycle};
 use engine::{client::Resolver, stop::Stop};
 

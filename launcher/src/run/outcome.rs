@@ -1,25 +1,13 @@
-//! How a run ended: its exit code and its termination message.
+//! How a run ended: why it failed, and its exit code.
 
-use std::{
-    error::Error,
-    fs::File,
-    io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
-    path::Path,
-};
+use std::{error::Error, io};
 
-use crds::{
-    ExitCode, LauncherReason, Outcome,
-    envelope::{Core, Envelope},
-    units::Span,
-    wording::with_causes,
-};
-use rustix::{fs::OFlags, io::Errno};
-use tracing::warn;
+use crds::{ExitCode, LauncherReason, Outcome, units::Span, wording::with_causes};
+use rustix::io::Errno;
 
-use super::Measurement;
-use crate::input::Input;
+use super::measured::Measurement;
 use engine::issue::LoadError;
+use workload_files::FilesError;
 
 /// Why a run has no valid result.
 pub(crate) struct Failure {
@@ -40,6 +28,15 @@ impl Failure {
             message,
             status_message: None,
             measured: None,
+        }
+    }
+
+    /// The load cannot use the files, or the workload.
+    pub(super) fn unusable(error: &FilesError) -> Self {
+        let failure = Failure::configuration(with_causes(error));
+        match error.without_words() {
+            Some(message) => failure.shown_as(format!("{message}; the launcher's log has the rest")),
+            None => failure,
         }
     }
 
@@ -192,59 +189,6 @@ pub fn exit_status_of(outcome: Outcome, failed: Option<ExitCode>, gate: bool) ->
     let measured = if outcome == Outcome::Cancelled { ExitCode::Cancelled } else { ExitCode::Done };
     let status = failed.unwrap_or(measured);
     if gate { outcome.gate_code() } else { status.code() }
-}
-
-/// The termination message, from which the operator learns the result.
-pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> Envelope {
-    let failure = match done {
-        Ok(measurement) => return of_measurement(input, measurement),
-        Err(failure) => failure,
-    };
-    let mut envelope = match &failure.measured {
-        Some(measurement) => of_measurement(input, measurement),
-        None => Envelope {
-            core: Core {
-                run_uid: input.run.run.uid.clone(),
-                attempt: input.run.run.attempt,
-                outcome: Outcome::Error,
-                reason: failure.reason.into(),
-                message: String::new(),
-                model: String::new(),
-                load_start_time: None,
-                folder: None,
-                partial: false,
-                summary: None,
-                objectives: None,
-                deleted_folders: 0,
-                artifacts: Vec::new(),
-            },
-            stages: Vec::new(),
-            stages_truncated: false,
-            objectives: Vec::new(),
-            accuracy: None,
-        },
-    };
-    envelope.core.outcome = failure.into();
-    envelope.core.reason = failure.reason.into();
-    envelope.core.message = failure.status_message().to_owned();
-    envelope
-}
-
-fn of_measurement(input: &Input, measurement: &Measurement) -> Envelope {
-    let mut envelope = report::envelope::envelope(&input.run.run, &measurement.analysis, measurement.stored.as_ref());
-    envelope.core.deleted_folders = measurement.deleted_folders.len().try_into().unwrap_or(u32::MAX);
-    envelope
-}
-
-/// Writes the text of the termination message. A pipe without a reader gets a warning instead.
-pub(super) fn leave_text(path: Option<&Path>, text: &str) {
-    let Some(path) = path else { return };
-    // Without this flag, opening a pipe that nobody reads would wait without end.
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let file = File::options().write(true).create(true).truncate(true).custom_flags(flags).open(path);
-    if let Err(error) = file.and_then(|mut it| it.write_all(text.as_bytes())) {
-        warn!(path = %path.display(), %error, "the termination message was not written");
-    }
 }
 
 #[cfg(test)]

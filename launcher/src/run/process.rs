@@ -6,10 +6,9 @@ use std::cell::OnceCell;
 use engine::{client::Resolver, issue, stop::Stop};
 use workload_files::WorkloadFiles;
 
-use super::{
-    Failure, RunOptions, egress, load, log_notices, managed::Servers, ready::Secrets, signals, signals::Ended,
-};
+use super::{Failure, RunOptions, egress, managed::Servers, ready::Secrets, signals, signals::Ended};
 use crate::{
+    console,
     input::Input,
     remote_files,
     scoring::Scoring,
@@ -64,7 +63,7 @@ impl Process {
                 .map_err(|error| Failure::configuration(error.to_string()).shown_as(error.status_message()))?;
             let mut files = WorkloadFiles::read(&workload, run.seed).map_err(|error| {
                 let names = downloaded.iter().map(|it| (it.path.display().to_string(), it.url.as_str()));
-                names.fold(load::unusable(&error), |failure, (path, url)| failure.renamed(&path, url))
+                names.fold(Failure::unusable(&error), |failure, (path, url)| failure.renamed(&path, url))
             })?;
             downloaded.iter().for_each(|it| files.rename(&it.path, &it.url));
             let scoring = Scoring::read(&workload).map_err(|error| {
@@ -75,7 +74,7 @@ impl Process {
             Ok::<_, Failure>(Sources { files, scoring, secrets: Secrets::read(&run)? })
         };
         let sources = signals::until_stopped(&self.stop, read)??;
-        log_notices(sources.files.notices());
+        console::log_notices(sources.files.notices());
         Ok(self.sources.get_or_init(|| sources))
     }
 }

@@ -8,7 +8,14 @@ use tracing::{info, warn};
 use workload_profiles::workload::Work;
 
 use super::{
-    Failure, Measurement, Order, Place, Process, leave_message, outcome, print_error, print_table, retention, store,
+    Failure,
+    measured::{Measurement, print_table},
+    order::Order,
+    outcome,
+    process::Process,
+    retention,
+    store::{self, Place},
+    termination_message::leave_message,
     upload::{self, Destination},
 };
 use crate::{bucket::Bucket, console, input::Input};
@@ -145,7 +152,7 @@ impl Done {
     }
 
     fn fail(&mut self, number: u32, failure: Failure) {
-        print_error(&failure.message);
+        console::print_error(&failure.message);
         self.ended_by = Some(ended(number, failure));
     }
 
@@ -236,7 +243,10 @@ fn keep(folder: SeriesFolder, done: &mut Done, order: &Order<'_>) -> Option<Stor
 fn print_missing(series: &Series<'_>) {
     let Some(ending) = series.ended_by.filter(|it| it.number < series.asked) else { return };
     let last = repeat_name(ending.number);
-    print_error(&format_args!("{last} ended the series: after it no other of its {} runs was made", series.asked));
+    console::print_error(format_args!(
+        "{last} ended the series: after it no other of its {} runs was made",
+        series.asked
+    ));
 }
 
 /// `place`: where the folder of the series lies. `end`: what is printed after it.

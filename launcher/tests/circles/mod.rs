@@ -17,9 +17,6 @@ use source::Source;
 /// The largest circle that is allowed, in files.
 const MOST: usize = 3;
 
-/// Crates that have larger circles, and the number of files in the largest one. Take a crate out once its circles are small.
-const KNOWN: [(&str, usize); 4] = [("bench", 19), ("capacity", 11), ("comparison", 13), ("launcher", 26)];
-
 /// The roots of the libraries and programs of each crate.
 fn roots() -> Vec<(String, String)> {
     let text = cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);
@@ -47,18 +44,15 @@ fn no_circle_of_files_is_large() {
             }
         }
     }
-    let larger = largest.iter().filter_map(|(package, (count, files))| {
-        let known = KNOWN.iter().find(|it| it.0 == package).map_or(MOST, |it| it.1);
-        (*count > known).then(|| format!("{count} files of {package}, and {known} are allowed:\n{files}"))
-    });
-    let larger: Vec<String> = larger.collect();
+    let larger: Vec<String> = largest
+        .iter()
+        .map(|(package, (count, files))| format!("{count} files of {package}, and {MOST} are allowed:\n{files}"))
+        .collect();
     assert!(
         larger.is_empty(),
         "files use each other in circles; move what they share into a file that uses none of them:\n{}",
         larger.join("\n")
     );
-    let solved: Vec<_> = KNOWN.iter().filter(|it| !largest.contains_key(it.0)).collect();
-    assert!(solved.is_empty(), "{solved:?} have no large circle any more; take them out of KNOWN");
 }
 
 /// The circles of a crate with these files.

@@ -2,10 +2,13 @@
 
 use rustix::process::{Resource, getrlimit};
 
-use super::{Bench, count, millis, streams::counts};
+use super::{
+    setup::{Bench, millis},
+    streams::counts,
+};
 use crate::{
-    BenchError,
-    figures::{Budget, Figures},
+    error::BenchError,
+    figures::{Budget, Figures, count},
     trials,
 };
 use capacity::{loads, server::Pace};

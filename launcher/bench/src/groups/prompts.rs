@@ -9,10 +9,10 @@ use workload_profiles::{
     workload::{FileSource, LengthDistribution, PromptReuse, PromptText, RequestSource},
 };
 
-use super::{Bench, count};
+use super::setup::Bench;
 use crate::{
-    BenchError,
-    figures::{Budget, Figures},
+    error::BenchError,
+    figures::{Budget, Figures, count},
 };
 use engine::{
     issue::LoadError,

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use workload_profiles::workload::Goodput;
 
-use super::Bench;
+use super::setup::Bench;
 use crate::{
-    BenchError,
+    error::BenchError,
     figures::{Budget, Figures},
     reporting,
 };

@@ -5,10 +5,14 @@ use std::time::Duration;
 use crds::units::RequestRate;
 use workload_profiles::{Workload, workload::Arrivals};
 
-use super::{Bench, PERCENTILES, count, of_times_ms, streams::counts};
+use super::{
+    percentiles::{PERCENTILES, of_times_ms},
+    setup::Bench,
+    streams::counts,
+};
 use crate::{
-    BenchError,
-    figures::{Budget, Figures},
+    error::BenchError,
+    figures::{Budget, Figures, count},
     trials,
 };
 use capacity::{loads, server::Pace, trial::Trial};

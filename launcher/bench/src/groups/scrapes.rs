@@ -7,10 +7,10 @@ use std::{
     time::Duration,
 };
 
-use super::{Bench, count};
+use super::setup::Bench;
 use crate::{
-    BenchError,
-    figures::{Budget, Figures},
+    error::BenchError,
+    figures::{Budget, Figures, count},
 };
 use ::scrape::{Order, Scraper, Source, TIMEOUT};
 use engine::{client::Resolver, stop::Stop};

@@ -2,16 +2,17 @@
 
 use std::{fs, time::Duration};
 
-use super::{Bench, count};
+use super::setup::Bench;
 use crate::{
-    BenchError,
-    figures::{Budget, Figures, median},
+    error::BenchError,
+    figures::{Budget, Figures, count, median},
     parts::{Part, ReportResult, ReportSpec},
     program,
 };
 use capacity::{
+    child_messages::ServerSpec,
     children::{self, Server},
-    server::{Pace, ServerSpec},
+    server::Pace,
 };
 
 /// Starts of which the median counts, and reports.

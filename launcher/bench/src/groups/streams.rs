@@ -1,9 +1,12 @@
 //! [I/O] Paced streams: the engine and the bare client at the same load in turn, and both against the server's truth.
 
-use super::{Bench, PERCENTILES, StreamLoad, count, of_times_ms};
+use super::{
+    percentiles::{PERCENTILES, of_times_ms},
+    setup::{Bench, StreamLoad, millis},
+};
 use crate::{
-    BenchError,
-    figures::{Bound, Budget, Figures},
+    error::BenchError,
+    figures::{Bound, Budget, Figures, count},
     trials::{self, cpu_per_token},
 };
 use capacity::{loads, matching::seconds, server::Pace, trial::Trial};
@@ -40,7 +43,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
 
 pub(super) fn wave(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
     let wave = bench.scale.wave;
-    let pace = Pace { ttft: bench.scale.ttft, itl: super::millis(5) };
+    let pace = Pace { ttft: bench.scale.ttft, itl: millis(5) };
     let tokens = bench.scale.tokens.min(32);
     let workload = loads::closed(wave, wave.into(), tokens);
     let trial = trials::engine(pace, workload, Keep::RecordsAndGaps, 1, bench.cores, pace.answer(tokens))?;

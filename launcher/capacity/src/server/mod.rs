@@ -18,9 +18,7 @@ use std::{
     time::Duration,
 };
 
-use serde::{Deserialize, Serialize};
-
-use super::nanos;
+use crate::child_messages::{Listening, ServerSpec, nanos};
 use answers::Answers;
 use connection::{Answer, Connection};
 use http::GenerationRequest;
@@ -41,23 +39,6 @@ pub(super) const DEFAULT_TOKENS: u32 = 128;
 const MAX_TOKENS: u32 = 1 << 20;
 /// Bytes of one read.
 const READ: usize = 64 << 10;
-
-/// What a server is asked to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ServerSpec {
-    /// How fast it is.
-    pub pace: Pace,
-    /// The core to which it keeps; absent: any.
-    pub core: Option<usize>,
-}
-
-/// The first line of a server's output.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Listening {
-    /// The port, on loopback.
-    pub port: u16,
-}
 
 /// Serves on a free port of loopback, which it prints, until its standard input ends; then prints its [`Truth`].
 ///

@@ -3,7 +3,7 @@
 use ::document::{LabelsDocument, StageDocument};
 use figures::Figure;
 
-use super::{Remark, Severity};
+use super::remark::{Remark, Severity};
 use crate::figure::{depends_on, source};
 
 /// Which figures a label concerns.

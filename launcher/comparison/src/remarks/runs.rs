@@ -8,7 +8,10 @@ use crds::{
 use figures::Figure;
 use serde_json::Value;
 
-use super::{Remark, Severity, paths};
+use super::{
+    paths,
+    remark::{Remark, Severity},
+};
 
 /// Parts of the workload that have remarks of their own.
 const SAID_ELSEWHERE: [&str; 3] = ["stages", "goodput", "model"];

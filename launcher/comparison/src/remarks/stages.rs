@@ -4,7 +4,10 @@ use ::document::{FiguresDocument, StageDocument, Statistics};
 use crds::figure::rate_text;
 use workload_profiles::workload::Load;
 
-use super::{Remark, Severity, paths};
+use super::{
+    paths,
+    remark::{Remark, Severity},
+};
 use crate::stages::{self, shape};
 
 /// Mean lengths that differ by this share are worth a note.

@@ -15,12 +15,13 @@ use crds::{
 use managed_server::{state, state::State, sweep};
 use tracing::info;
 
-use super::{Extras, Managed, find};
+use super::{Managed, find};
 use crate::{
     console,
     input::{self, Input, LocalOptions},
     run::{
-        Failure, egress, print_error, ready,
+        Failure, egress, ready,
+        server_extras::Extras,
         signals::{self, Ended},
     },
 };
@@ -45,7 +46,7 @@ pub fn start(file: &Path) -> anyhow::Result<u8> {
             Ok(0)
         }
         Err(failure) => {
-            print_error(&failure.message);
+            console::print_error(&failure.message);
             Ok(failure.exit.code())
         }
     }

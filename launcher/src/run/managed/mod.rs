@@ -23,7 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 use managed_server::{Ended, Exited, LogEnd, Order, ReplicaEnd, ReplicaOrder, Server, Started, state};
 use tracing::{info, warn};
 
-use super::{Extras, Failure};
+use super::{Failure, server_extras::Extras};
 use document::{ManagedServerDocument, ReplicaDocument, ServerStart, SleepCycle};
 use engine::stop::{Stop, StopReason};
 pub(super) use pods::{ByReplica, describe as describe_pods, fetch_traces};

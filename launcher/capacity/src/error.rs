@@ -1,0 +1,31 @@
+//! Why a trial has no result.
+
+use std::io;
+
+use workload_files::FilesError;
+
+use crate::demand::Unknown;
+use engine::{client::TargetError, issue::LoadError};
+
+/// Why a trial has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The system refused a process, a socket, memory or a file.
+    #[error("the bench cannot run: {0}; check memory, open files (ulimit -n) and processes")]
+    System(#[from] io::Error),
+    /// A child process failed.
+    #[error("{0}")]
+    Child(String),
+    /// The load cannot be issued.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The files of the workload cannot be read.
+    #[error(transparent)]
+    Files(#[from] FilesError),
+    /// No stage can be tried.
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
+    /// The server cannot be addressed.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+}

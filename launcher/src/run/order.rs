@@ -1,0 +1,178 @@
+//! [I/O] One load: issues it on the target, analyses it, writes the results folder, and uploads that.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tracing::warn;
+use workload_profiles::workload::{RequestSource, Work};
+
+use super::{
+    Failure, RunOptions,
+    load::{Loaded, Setup},
+    loadgen::Issued,
+    managed,
+    measured::Measurement,
+    process::Process,
+    replicas::Replicas,
+    server_metrics, signals,
+    store::{Place, Store},
+    target,
+    termination_message::{self, leave_message},
+    upload::{self, Destination},
+};
+use crate::{console, input::Input, scoring::mmlu};
+use analysis::{Evidence, Measured, loadgen::judged::LoadGenTests, objectives::Source};
+use document::{Parts, ReportDocument};
+use engine::stop::StopState;
+use measurement::recorder::Keep;
+use report::{Attachments, earlier_attempt::MESSAGE_FILE_NAME, repeats::StartTimes};
+
+/// A load and what it is judged by.
+#[derive(Clone, Copy)]
+pub(super) struct Order<'a> {
+    pub(super) input: &'a Input,
+    pub(super) baseline: Option<&'a ReportDocument>,
+    pub(super) options: &'a RunOptions,
+}
+
+impl Order<'_> {
+    /// Runs the load once. `place`: where its results go; `None` where none are kept.
+    pub(super) fn measure(
+        &self,
+        process: &Process,
+        place: Option<Place>,
+        now: Timestamp,
+    ) -> Result<Measurement, Failure> {
+        let Order { input, baseline, options } = *self;
+        let store = Store::prepare(input, place, now)?;
+        let keep = store.keep(&input.run);
+        // LoadGen's figures are computed from the record of every sample, and each question is listed with its latency.
+        let with_records =
+            input.workload.loadgen.is_some() || matches!(input.workload.requests, RequestSource::Questions(_));
+        let needed = if with_records { Keep::Records } else { keep };
+        let Loaded {
+            ready,
+            server,
+            issued,
+            files,
+            scoring,
+            scraped,
+            requests_by_replica,
+            replicas,
+            profiling,
+            sleep_cycles,
+        } = match (Setup { input, options, process, store: &store, keep: needed }).run() {
+            Ok(loaded) => loaded,
+            Err(failure) => {
+                store.discard();
+                process.servers.end();
+                return Err(process.servers.explain(failure));
+            }
+        };
+        // A start is measured with a server of its own.
+        let measures_start = input.workload.work == Work::Startup;
+        let is_last = measures_start
+            || input.run.run.repeat_number.is_none_or(|it| it >= input.run.repeat)
+            || process.stop.state() != StopState::Run;
+        let death = process.servers.death();
+        let mut managed = process.servers.describe(is_last, store.is_open(), sleep_cycles.clone(), measures_start);
+        if let Some(managed) = &mut managed {
+            managed.document.count_requests(&requests_by_replica);
+        } else if store.is_open() {
+            let limit = signals::time_to_collect(&process.stop, input.run.grace_period.0);
+            let addresses = replicas.as_ref().and_then(Replicas::addresses);
+            let by_replica = managed::ByReplica { addresses, requests: &requests_by_replica, sleep_cycles };
+            managed = managed::describe_pods(&input.run, &process.resolver, limit, by_replica);
+        }
+        let replicas = replicas.map(|it| it.document(&requests_by_replica));
+        let Issued { workload, load, tests, trials } = issued;
+        let scored = scoring.map(|it| match it.score(&workload, &load, &tests) {
+            Ok(scored) => scored,
+            Err(error) => {
+                warn!("the answers were not scored: {error:#}");
+                it.unscored()
+            }
+        });
+        let scored = scored.or_else(|| mmlu::score(&workload, files.questions(), &load));
+        // The report describes the workload as issued: with the rate that was found, for example.
+        console::log_notices(&load.notices);
+        let notices = input.notices.iter().chain(files.notices()).chain(&load.notices).cloned().collect();
+        let input = &Input { workload, notices, ..input.clone() };
+        let loadgen = input.workload.loadgen.is_some().then(|| LoadGenTests::from_tests(tests, trials));
+        let shared = options.in_pod().then(|| target::shared_remark(&input.spec, &input.run)).flatten();
+        let fallback = replicas.as_ref().and_then(|it| it.fallback.clone());
+        let analysis = analysis::analyse(&Evidence {
+            // Outside of a cluster nothing keeps runs apart, and `target.exclusive` has no effect.
+            doubts: server.remark().into_iter().chain(fallback).chain(shared).collect(),
+            lost_target: death.map(|it| it.headline()),
+            loadgen: loadgen.as_ref(),
+            accuracy: scored.as_ref().map(|it| it.accuracy.clone()),
+            profiling,
+            scraped: scraped.map(Arc::new),
+            baseline: baseline.map(|it| it as &dyn Source),
+            ..Evidence::new(Measured::from(&load), &input.workload, &input.run, &ready.model)
+        });
+        server_metrics::log(analysis.servers.as_ref());
+        let records = load.recorder.records.as_ref().filter(|_| keep != Keep::Summary);
+        let parts = Parts {
+            commit: options.commit,
+            analysis: &analysis,
+            server: Some(&server),
+            run: &input.run,
+            workload: &input.workload,
+            profile_text: &input.profile_text,
+            files: files.digests(),
+            notices: &input.notices,
+            loadgen: loadgen.as_ref(),
+            startups: managed.as_ref().map_or(&[], |it| &it.starts),
+            managed_server: managed.as_ref().map(|it| &it.document),
+            server_replicas: replicas.as_ref(),
+        };
+        let attachments = Attachments {
+            accuracy_files: scored.as_ref().map_or(&[], |it| &it.files),
+            server_logs: managed.as_ref().map_or(&[], |it| &it.logs),
+            records,
+        };
+        let document = parts.document().map_err(|error| Failure::storage(error.to_string()))?;
+        let start = managed.as_ref().map(|it| StartTimes::new(&it.document, &it.starts)).unwrap_or_default();
+        let stored = store.write(&parts, &document, attachments, &input.inputs());
+        let measurement =
+            Measurement { analysis, document, start, stored: None, uploaded_to: None, deleted_folders: Vec::new() };
+        match stored {
+            Ok(stored) => {
+                // Without a results folder they are the only ones.
+                managed.iter().filter(|_| stored.is_some()).for_each(|it| it.forget_logs());
+                Ok(Measurement { stored, ..measurement })
+            }
+            Err(error) => Err(Failure::storage_of(error.to_string(), measurement)),
+        }
+    }
+
+    /// Uploads the folder of a measurement, where it goes to a bucket.
+    pub(super) fn upload(&self, destination: &Destination, measured: Measurement) -> Result<Measurement, Failure> {
+        let Order { input, options, .. } = *self;
+        let Some(bucket) = destination.bucket() else { return Ok(measured) };
+        let Measurement { stored: Some(stored), .. } = &measured else { return Ok(measured) };
+        let stored = stored.clone();
+        let without_folder = Measurement { stored: None, ..measured };
+        // Left now, because a launcher that takes too long over the upload is killed.
+        let required = input.run.storage_required;
+        let early = match required {
+            true => Err(Failure::storage_of(upload::unfinished(bucket, &stored.name), without_folder)),
+            false => Ok(without_folder),
+        };
+        leave_message(options, || termination_message::envelope(input, &early));
+        let without_folder = match early {
+            Ok(measurement) => measurement,
+            Err(mut failure) => failure.take_measured().ok_or(failure)?,
+        };
+        match upload::keep(bucket, &stored, MESSAGE_FILE_NAME) {
+            Ok(uri) => Ok(Measurement { stored: Some(stored), uploaded_to: Some(uri), ..without_folder }),
+            Err(error) if required => Err(Failure::storage_of(error.to_string(), without_folder)),
+            Err(error) => {
+                warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
+                Ok(without_folder)
+            }
+        }
+    }
+}
