@@ -42,7 +42,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help quick size format lints licences test-timings accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers real-model real-vllm offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check figures browser python unit crd docs binaries plugin image release fuzz disruptions tenants admission leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
+.PHONY: help quick size format lints licences test-timings accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers real-model real-vllm offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check figures browser python unit crd reference docs binaries plugin image release fuzz disruptions tenants admission leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -221,6 +221,9 @@ flux: ## Install the chart and apply runs by a real Flux on our own cluster; the
 
 kueue: ## Queue runs by a real Kueue on our own cluster; the first build takes minutes
 	@$(linted) e2e/run kueue
+
+reference: prepare ## Write the pages of commands and fields, docs/reference-*.md, from the code
+	@UPDATE_GOLDEN=1 $(linted) cargo test --locked --quiet -p crds -p launcher -p operator -p kubectl-benchwright the_reference_of_
 
 crd: ## Write the generated CRDs into the chart
 	cargo run --quiet -p crds --features kube --bin crdgen > charts/benchwright/files/benchmarkruns.yaml

@@ -9,7 +9,7 @@ use super::{Page, pages, prose, root};
 
 /// The targets of a line's links and pictures, without those in code.
 fn links(line: &str) -> impl Iterator<Item = &str> {
-    let prose = line.match_indices("](").filter(|(at, _)| line[..*at].matches('`').count() % 2 == 0);
+    let prose = line.match_indices("](").filter(|(at, _)| line[..*at].matches('`').count().is_multiple_of(2));
     prose.filter_map(|(at, _)| line[at + 2..].split([')', ' ']).next())
 }
 
