@@ -74,7 +74,7 @@ loadgen-performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and our
 	@$(release_build) -p launcher --example loadgen_speed
 	@python="$$($(official)/venv)" && "$$python" -B $(official)/performance.py $(release)/examples/loadgen_speed
 
-how-to-pictures: prepare ## Run the files of docs/how-to.md against the simulator, and draw its pictures; takes seven minutes of a quiet machine
+how-to-pictures: prepare ## Run examples/how-to against the simulator, and draw docs/pictures; takes seven minutes of a quiet machine
 	@$(release_build) -p launcher
 	@mkdir -p docs/pictures
 	@for run in users:load-ttft highest-rate:load-tpot trace:offered-load; do \
