@@ -139,8 +139,9 @@ test-timings: test ## Run `make test` and write where its time goes into docs/co
 quick: format lints ## Formatting and the tests of the pure crates; within a minute after one build
 	@$(linted) $(threads) cargo test --locked --quiet $(addprefix -p ,$(pure)) --lib --tests
 
-check: prepare lints format licences ## Formatting, lints, licences, advisories
+check: prepare lints format licences ## Formatting, lints, licences, advisories, links and phrases of the documentation
 	$(linted) cargo test --locked --workspace --no-run
+	$(linted) cargo test --locked --workspace --quiet --test tests docs::
 
 format: prepare
 	cargo fmt --all --check

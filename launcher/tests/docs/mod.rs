@@ -1,8 +1,9 @@
-//! README and the pages of docs/: each link leads somewhere, `SUMMARY.md` lists each page.
+//! README and the pages of docs/: each link leads somewhere, `SUMMARY.md` lists each page, and no page has a refused phrase.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod links;
+mod words;
 
 use std::{
     fs,
