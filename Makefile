@@ -32,13 +32,17 @@ PROFILE ?= release
 # The crates without input and output, as launcher/tests/arrows.rs lists them.
 pure := accuracy charts chat-template crds figures frames junit policy workload-profiles loadgen measurement python-data server-metrics startup statistics tokenizer
 
+# The builder of the documentation's site, in the version that docs/ is written for.
+mdbook_version := 0.5.4
+mdbook := $(built)/tools/mdbook-$(mdbook_version)/bin/mdbook
+
 cluster := e2e/cluster/cluster
 cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help quick size format lints licences test-timings accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers real-model real-vllm offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check figures browser python unit crd binaries plugin image release fuzz disruptions tenants admission leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
+.PHONY: help quick size format lints licences test-timings accuracy-vectors accuracy-speed dataset-fixtures real-tokenizers real-model real-vllm offline-batching demo test reliability performance loadgen-comparison loadgen-performance bench-data how-to-pictures statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check figures browser python unit crd reference docs binaries plugin image release fuzz disruptions tenants admission leader scale gitops flux kueue cluster cluster-down e2e soak upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,7 +74,7 @@ loadgen-performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and our
 	@$(release_build) -p launcher --example loadgen_speed
 	@python="$$($(official)/venv)" && "$$python" -B $(official)/performance.py $(release)/examples/loadgen_speed
 
-how-to-pictures: prepare ## Run the files of docs/how-to.md against the simulator, and draw its pictures; takes seven minutes of a quiet machine
+how-to-pictures: prepare ## Run examples/how-to against the simulator, and draw docs/pictures; takes seven minutes of a quiet machine
 	@$(release_build) -p launcher
 	@mkdir -p docs/pictures
 	@for run in users:load-ttft highest-rate:load-tpot trace:offered-load; do \
@@ -135,8 +139,9 @@ test-timings: test ## Run `make test` and write where its time goes into docs/co
 quick: format lints ## Formatting and the tests of the pure crates; within a minute after one build
 	@$(linted) $(threads) cargo test --locked --quiet $(addprefix -p ,$(pure)) --lib --tests
 
-check: prepare lints format licences ## Formatting, lints, licences, advisories
+check: prepare lints format licences ## Formatting, lints, licences, advisories, links and phrases of the documentation
 	$(linted) cargo test --locked --workspace --no-run
+	$(linted) cargo test --locked --workspace --quiet --test tests docs::
 
 format: prepare
 	cargo fmt --all --check
@@ -218,9 +223,20 @@ flux: ## Install the chart and apply runs by a real Flux on our own cluster; the
 kueue: ## Queue runs by a real Kueue on our own cluster; the first build takes minutes
 	@$(linted) e2e/run kueue
 
+reference: prepare ## Write the pages of commands and fields, docs/reference-*.md, from the code
+	@UPDATE_GOLDEN=1 $(linted) cargo test --locked --quiet -p crds -p launcher -p operator -p kubectl-benchwright the_reference_of_
+
 crd: ## Write the generated CRDs into the chart
 	cargo run --quiet -p crds --features kube --bin crdgen > charts/benchwright/files/benchmarkruns.yaml
 	cargo run --quiet -p crds --features kube --bin crdgen -- schedules > charts/benchwright/files/benchmarkschedules.yaml
+
+docs: prepare python ## Build the documentation as a site that needs no network: target/book/index.html; broken links fail
+	@[[ -x $(mdbook) ]] || cargo install --quiet mdbook --version $(mdbook_version) --locked --no-default-features --features search \
+	    --root $(built)/tools/mdbook-$(mdbook_version) --target-dir $(built)/tools/build
+	@rm -rf target/book
+	@$(mdbook) build --dest-dir $(CURDIR)/target/book/docs
+	@.ci/book target/book
+	@echo "target/book/index.html"
 
 binaries: prepare ## Build the static binaries, and put them where an image is built from: target/image/context
 ifeq ($(PROFILE),dev)

@@ -120,8 +120,8 @@ fn parameters() -> impl Iterator<Item = (&'static str, &'static str)> {
     let rows = LLM_D_BENCHMARK.lines().filter(|it| it.starts_with("| `"));
     rows.map(|row| {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
-        assert_eq!(cells.len(), 3, "{row}");
-        (cells[0], cells[2])
+        assert_eq!(cells.len(), 2, "{row}");
+        (cells[0], cells[1])
     })
 }
 

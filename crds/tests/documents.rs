@@ -29,15 +29,22 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     files
 }
 
+/// A block without the indentation that its first line has in a list.
+fn at_the_margin(block: &str) -> String {
+    let indentation = block.len() - block.trim_start_matches(' ').len();
+    block.lines().map(|it| format!("{}\n", it.get(indentation..).unwrap_or_default())).collect()
+}
+
 /// Every document of a BenchmarkRun, with its place.
 fn documents() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for path in files("docs", "md").into_iter().chain([root().join("README.md")]) {
+    let pages = ["docs", "docs/how-to", "docs/tutorial"].into_iter().flat_map(|it| files(it, "md"));
+    for path in pages.chain([root().join("README.md")]) {
         let text = fs::read_to_string(&path).unwrap();
         for (number, block) in text.split("```yaml\n").skip(1).enumerate() {
-            let block = block.split("```").next().unwrap();
+            let block = at_the_margin(block.split("```").next().unwrap());
             if block.starts_with("apiVersion: benchwright.dev/") {
-                found.push((format!("{}, block {number}", path.display()), block.to_owned()));
+                found.push((format!("{}, block {number}", path.display()), block));
             }
         }
     }

@@ -9,4 +9,6 @@ mod envelope;
 #[cfg(feature = "kube")]
 mod golden;
 #[cfg(feature = "kube")]
+mod reference;
+#[cfg(feature = "kube")]
 mod stored;

@@ -22,6 +22,12 @@ pub fn files(folder: &str, ending: &str) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// A block without the indentation that its first line has in a list.
+fn at_the_margin(block: &str) -> String {
+    let indentation = block.len() - block.trim_start_matches(' ').len();
+    block.lines().map(|it| format!("{}\n", it.get(indentation..).unwrap_or_default())).collect()
+}
+
 /// A part of an object becomes a whole one: kubectl reads nothing else.
 fn object(text: &str) -> String {
     if text.lines().any(|it| it.starts_with("apiVersion:")) {
@@ -42,12 +48,16 @@ fn each(place: &str, text: &str) -> Vec<(String, String)> {
 /// When a file cannot be read, or none is found.
 pub fn all() -> anyhow::Result<Vec<(String, String)>> {
     let mut found = Vec::new();
-    for path in files("docs", "md")?.into_iter().chain([tools::repository().join("README.md")]) {
+    let pages = ["docs", "docs/how-to", "docs/tutorial"]
+        .into_iter()
+        .map(|it| files(it, "md"))
+        .collect::<Result<Vec<_>, _>>()?;
+    for path in pages.concat().into_iter().chain([tools::repository().join("README.md")]) {
         for (number, block) in fs::read_to_string(&path)?.split("```yaml\n").skip(1).enumerate() {
             let text = block.split("```").next().unwrap_or_default();
             // A template is YAML only once it is rendered.
             if !text.contains("{%") {
-                found.extend(each(&format!("{}, block {number}", path.display()), text));
+                found.extend(each(&format!("{}, block {number}", path.display()), &at_the_margin(text)));
             }
         }
     }

@@ -1,5 +1,5 @@
 //! What a real Flux does with the chart and with runs: source-, kustomize- and helm-controller read a Git repository of this machine.
-//! docs/gitops.md has what they say in each phase.
+//! `gitops/flux.md` has what they report in each phase.
 
 use std::{fs, process::Command, time::Duration};
 
@@ -14,7 +14,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-const PAGE: &str = "docs/gitops.md";
+const PAGE: &str = "e2e/tests/gitops/flux.md";
 /// Long enough for a pod on a busy machine.
 const SOON: Duration = Duration::from_secs(180);
 /// The run in Git.

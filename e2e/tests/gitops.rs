@@ -1,7 +1,7 @@
 //! What kstatus, Argo CD and Flux make of a run in each phase, by their own code. The runs have the statuses that the operator's
-//! tests make; docs/gitops.md has the answers.
+//! tests make; `gitops/health.md` has the answers, and docs/gitops.md sums them up.
 
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
 use anyhow::{Context as _, ensure};
 use e2e::tools;
@@ -9,13 +9,42 @@ use serde_json::Value;
 
 const RUNS: &str = "e2e/tests/gitops/runs.jsonl";
 const PAGE: &str = "docs/gitops.md";
-const HEAD: &str = "| run | kstatus | Argo CD | as a sync hook | Flux |";
+/// One row per run.
+const HEALTH: &str = "e2e/tests/gitops/health.md";
+const HEALTH_HEAD: &str = "| run | kstatus | Argo CD | as a sync hook | Flux |";
+/// What the tests of Flux have seen.
+const MESSAGES: &str = "e2e/tests/gitops/flux.md";
+const MESSAGES_HEAD: &str = "| message of the Kustomization | cause | remedy |";
 
-/// The table of the page, a row a run.
-fn documented() -> anyhow::Result<Vec<String>> {
-    let page = fs::read_to_string(tools::repository().join(PAGE))?;
-    let table = page.split_once(HEAD).with_context(|| format!("{PAGE} has no table {HEAD}"))?.1;
+/// The rows below the head of a table.
+fn rows(file: &str, head: &str) -> anyhow::Result<Vec<String>> {
+    let page = fs::read_to_string(tools::repository().join(file))?;
+    let table = page.split_once(head).with_context(|| format!("{file} has no table {head}"))?.1;
     Ok(table.lines().skip(2).take_while(|it| it.starts_with('|')).map(str::to_owned).collect())
+}
+
+/// The answers of the tools in a table, without the runs.
+fn answers(file: &str) -> anyhow::Result<BTreeSet<String>> {
+    let rows = rows(file, HEALTH_HEAD)?;
+    Ok(rows.iter().filter_map(|it| it.split_once(" | ")).map(|(_, answers)| answers.to_owned()).collect())
+}
+
+#[test]
+fn the_page_has_every_combination_of_answers() -> anyhow::Result<()> {
+    assert_eq!(answers(PAGE)?, answers(HEALTH)?);
+    Ok(())
+}
+
+#[test]
+fn the_page_explains_messages_that_flux_has_sent() -> anyhow::Result<()> {
+    let messages = fs::read_to_string(tools::repository().join(MESSAGES))?;
+    let rows = rows(PAGE, MESSAGES_HEAD)?;
+    assert_eq!(rows.len(), 4);
+    for row in rows {
+        let text = row.split('`').nth(1).with_context(|| format!("no message in {row}"))?;
+        ensure!(messages.contains(text), "{MESSAGES} has no message with {text:?}");
+    }
+    Ok(())
 }
 
 #[test]
@@ -55,6 +84,6 @@ fn each_tool_reads_each_run_as_documented() -> anyhow::Result<()> {
         }
     }
     println!("{}", found.join("\n"));
-    assert_eq!(found, documented()?, "the tools' answers are the lines above; {PAGE} has others");
+    assert_eq!(found, rows(HEALTH, HEALTH_HEAD)?, "the tools' answers are the lines above; {HEALTH} has others");
     Ok(())
 }

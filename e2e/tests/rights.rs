@@ -104,8 +104,8 @@ async fn the_rights_granted_are_the_rights_used() -> anyhow::Result<()> {
     );
     let denied_leases: usize = used.values().map(|it| it.1).sum();
     println!(
-        "figure 20: {0} of {0} pairs of resource and verb that are granted are used, and no other; denied were {denied_leases} requests for the Lease, \
-         by an operator that was being uninstalled",
+        "figure 20: {0} of {0} granted pairs of resource and verb are used, and no other; denied: {denied_leases} requests for the Lease \
+         during an uninstall",
         granted.iter().filter(|it| !is_mark(&it.0)).count()
     );
     for (resource, verb) in &granted {

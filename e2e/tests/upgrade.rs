@@ -266,11 +266,7 @@ async fn assert_survives(
     }
     let servers = fleet.free.api::<Deployment>().list(&ListParams::default()).await?.items;
     assert!(servers.is_empty(), "servers are left: {:?}", servers.iter().map(|it| it.name_any()).collect::<Vec<_>>());
-    println!(
-        "figure 17: {change}: {} runs in {} phases, with claims, servers, a queue and a schedule among them: lost 0, duplicated 0",
-        ended.len(),
-        PHASES.len()
-    );
+    println!("figure 17: {change}: {} runs in {} phases: lost 0, duplicated 0", ended.len(), PHASES.len());
     Ok(())
 }
 

@@ -8,6 +8,8 @@
 
 mod commands;
 mod commit;
+#[cfg(test)]
+mod reference;
 
 use std::{
     io::{self, IsTerminal as _},

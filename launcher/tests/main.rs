@@ -6,6 +6,7 @@ mod capacity;
 mod circles;
 mod cli;
 mod common;
+mod docs;
 mod faults;
 mod map;
 mod messages;

@@ -1,4 +1,4 @@
-//! The map of README and the pictures and tables of docs/architecture.md, compared with the folders and crates that exist.
+//! The map, the pictures and the tables of docs/architecture.md, compared with the folders and crates that exist.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -68,16 +68,16 @@ fn mapped(map: &str) -> BTreeSet<PathBuf> {
 }
 
 #[test]
-fn the_map_of_the_readme_has_each_folder_and_each_crate() {
-    let folders = mapped(code_block(section(&page("README.md"), "The house")));
+fn the_map_of_the_repository_has_each_folder_and_each_crate() {
+    let folders = mapped(code_block(section(&page("docs/architecture.md"), "Repository")));
     for folder in &folders {
-        assert!(root().join(folder).is_dir(), "README's map has {}, which is no folder", folder.display());
+        assert!(root().join(folder).is_dir(), "the map has {}, which is no folder", folder.display());
     }
     for (name, folder) in crate_folders() {
-        assert!(folders.contains(&folder), "README's map lacks {}, the crate {name}", folder.display());
+        assert!(folders.contains(&folder), "the map lacks {}, the crate {name}", folder.display());
     }
     for folder in top_folders() {
-        assert!(folders.iter().any(|it| it.starts_with(&folder)), "README's map lacks {folder}/");
+        assert!(folders.iter().any(|it| it.starts_with(&folder)), "the map lacks {folder}/");
     }
 }
 

@@ -1,5 +1,8 @@
 //! `benchwright-operator`: flags, logging, watches, shutdown.
 
+#[cfg(test)]
+mod reference;
+
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context as _;

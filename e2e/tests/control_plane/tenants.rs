@@ -83,8 +83,8 @@ async fn large_objects_of_a_tenant_cost_the_operator_nothing() -> anyhow::Result
         other.wait_for(&name, "a run that starts", SOON, |it| it.phase == Some(Phase::Starting)).await?;
         let (took, memory) = (began.elapsed(), operator.memory()?);
         println!(
-            "figure 27: start {} beside {OBJECTS} runs and {OBJECTS} pods of a megabyte each: the pod of another namespace's run is created \
-             after {:.1} s; at most {} MiB resident",
+            "figure 27: beside {OBJECTS} runs and {OBJECTS} pods of a megabyte each: start {}: another namespace's pod after {:.1} s, \
+             at most {} MiB resident",
             start + 1,
             took.as_secs_f64(),
             memory.peak / 1024,

@@ -126,7 +126,7 @@ async fn assert_cancelled_within(
         assert!(cancelled.elapsed() < SOON, "neither run nor pod ended: {:?}", namespace.status("chat").await?);
     }
     println!(
-        "figure 13: cancel: {cancel}, server {arguments:?}: the last request {:.1} s after the cancel, the end of the run after {:.1} s",
+        "figure 13: cancel: {cancel}, server {arguments:?}: last request after {:.1} s, end of the run after {:.1} s",
         last_sent.as_secs_f64(),
         ended.as_secs_f64()
     );

@@ -9,7 +9,8 @@ use crds::server_engine::ServerEngine;
 use serde_json::Value;
 use startup::{Figure, StepName, TEXTS};
 
-const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/startup.md");
+const TEXTS_PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/original/texts.md");
+const COMPARISON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/original/comparison.md");
 
 /// Where the original has a value, and ours is another one or absent, with the reason.
 const DIFFERENCES: [(&str, &str, &str); 8] = [
@@ -94,7 +95,7 @@ fn cell(name: &str, value: Option<&f64>) -> String {
     }
 }
 
-/// The table of docs/startup.md.
+/// The table of `original/comparison.md`.
 fn comparison() -> String {
     let expected = expected();
     let mut table = "| log | value | original, old texts | original, new texts | ours | why they differ |\n| --- | --- | ---: | ---: | ---: | --- |\n".to_owned();
@@ -113,7 +114,7 @@ fn comparison() -> String {
     table
 }
 
-/// The table of texts of docs/startup.md.
+/// The table of `original/texts.md`.
 fn texts() -> String {
     let mut table = "| engine | text | seen in | known from |\n| --- | --- | --- | --- |\n".to_owned();
     for (engine, it) in TEXTS.iter() {
@@ -123,13 +124,13 @@ fn texts() -> String {
 }
 
 /// `UPDATE_DOCS=1` writes the table.
-fn assert_in_docs(name: &str, table: &str) {
-    let text = fs::read_to_string(DOCS).unwrap();
+fn assert_in_file(file: &str, name: &str, table: &str) {
+    let text = fs::read_to_string(file).unwrap();
     let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
     let from = text.find(&begin).unwrap() + begin.len();
     let to = text.find(&end).unwrap();
     if env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(DOCS, format!("{}\n{table}\n{}", &text[..from], &text[to..])).unwrap();
+        fs::write(file, format!("{}\n{table}\n{}", &text[..from], &text[to..])).unwrap();
         return;
     }
     assert_eq!(text[from..to].trim(), table.trim(), "run UPDATE_DOCS=1 cargo test -p startup --test tests original::");
@@ -162,13 +163,13 @@ fn ours_differs_from_the_original_only_where_we_say_why() {
 }
 
 #[test]
-fn the_docs_show_our_values_beside_those_of_the_original() {
-    assert_in_docs("comparison", &comparison());
+fn the_comparison_shows_our_values_beside_those_of_the_original() {
+    assert_in_file(COMPARISON, "comparison", &comparison());
 }
 
 #[test]
-fn the_docs_list_each_text_and_how_it_is_known() {
-    assert_in_docs("texts", &texts());
+fn the_list_has_each_text_and_how_it_is_known() {
+    assert_in_file(TEXTS_PAGE, "texts", &texts());
 }
 
 /// A text that is said to be in a log of a real server is in one.

@@ -10,6 +10,8 @@ mod doctor;
 mod failure;
 mod follow;
 mod junit_file;
+#[cfg(test)]
+mod reference;
 mod run_file;
 mod server;
 mod table;

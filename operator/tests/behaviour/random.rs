@@ -527,6 +527,6 @@ fn any_events_leave_one_job_at_most_and_an_end_that_stays() {
     let count = sequences();
     assert_eq!(check_sequences(count), Ok(()));
     println!(
-        "figure 1: {count} of {count} random orders of up to 40 events, with and without a queue, end as they must: at most one live Job, an end that stays, no attempt that waits for its queue without end while other runs wait, a status of at most 16 KiB"
+        "figure 1: {count} of {count} random orders of up to 40 events, with and without a queue: at most one live Job, a final end, no endless wait in a queue, a status of at most 16 KiB"
     );
 }

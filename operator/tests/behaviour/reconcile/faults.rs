@@ -80,8 +80,8 @@ async fn check_every_request(figure: u32, what: &str, troubles: &[Trouble]) -> a
         let failed: Vec<_> = played.iter().filter_map(|it| it.as_ref().err().map(|it| format!("{it:#}"))).collect();
         let duplicates: usize = played.iter().flatten().sum();
         println!(
-            "figure {figure}: {} of {count} runs end as without a fault, {what} each of {} requests, reads included (story {story:?}); the operator \
-             created {duplicates} Jobs twice",
+            "figure {figure}: {} of {count} runs end as without a fault, {what} each of {} requests (story {story:?}); \
+             {duplicates} duplicate Jobs",
             count - failed.len(),
             whole.1.len()
         );

@@ -1,4 +1,4 @@
-//! docs/reliability.md names a test that exists for each thread.
+//! `threads.md` names a test that exists for each thread.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,18 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const DOC: &str = include_str!("../../../../docs/reliability.md");
-/// The heading of the table.
-const HEADING: &str = "## Threads";
+const THREADS: &str = include_str!("threads.md");
 /// As many threads as the table has to cover with tests.
 const FEWEST: usize = 30;
 
 /// Thread and tests of each row: those of threads that have a test.
 fn rows() -> BTreeMap<String, Vec<String>> {
-    let section = DOC.split(HEADING).nth(1).unwrap_or_default();
-    let section = section.split("\n## ").next().unwrap_or_default();
     let cells = |line: &str| line.trim_matches('|').split(" | ").map(|it| it.trim().to_owned()).collect::<Vec<_>>();
-    let rows = section.lines().filter(|it| it.starts_with("| ") && it.contains('#')).map(cells);
+    let rows = THREADS.lines().filter(|it| it.starts_with("| ") && it.contains('#')).map(cells);
     rows.filter_map(|it| Some((it.first()?.clone(), names(it.get(2)?)))).collect()
 }
 
@@ -66,7 +62,7 @@ fn every_thread_names_a_test_that_exists() {
     let covered = rows.values().filter(|it| !it.is_empty()).count();
     assert!(covered >= FEWEST, "{covered} threads have a test");
     let unknown: Vec<_> = rows.values().flatten().filter(|it| !tests.contains(*it)).collect();
-    assert_eq!(unknown, Vec::<&String>::new(), "tests that docs/reliability.md names and that do not exist");
+    assert_eq!(unknown, Vec::<&String>::new(), "tests that threads.md names and that do not exist");
     println!(
         "figure 5: {covered} threads have a test, {} are about features that are not here: see [Threads](#threads)",
         rows.len() - covered

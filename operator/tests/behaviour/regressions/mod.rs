@@ -1,4 +1,4 @@
-//! What went wrong for users of other tools. docs/reliability.md lists each thread with the test that covers it; the tests here
+//! What went wrong for users of other tools. `threads.md` lists each thread with the test that covers it; the tests here
 //! cover those that no test of a subject does.
 
 mod ends;
