@@ -1,9 +1,13 @@
 use std::collections::BTreeMap;
 
-use crds::benchmark_run::{Metric, Stat};
+use crds::{
+    LauncherReason,
+    benchmark_run::{Enforcement, Metric, Stat},
+};
 use proptest::prelude::*;
 
 use super::*;
+use crate::{Reason, Verdict};
 
 /// Readings by stage; that of the run as a whole has no stage.
 #[derive(Default)]

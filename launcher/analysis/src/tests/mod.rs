@@ -19,6 +19,7 @@ use workload_profiles::workload::{
     TrafficClass, TrafficClasses,
 };
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;

@@ -1,8 +1,10 @@
 //! Requests by hand, with a known course.
 
+use std::time::Duration;
+
 use crds::units::{RequestRate, Span as Length};
 use measurement::{
-    record::RequestOutcome,
+    record::{RequestOutcome, RequestRecord},
     recorder::{Keep, RecordBudget, WireTally},
 };
 use workload_profiles::workload::{Arrivals, Goodput, Load, Rate as RateOf, Stage};
