@@ -55,7 +55,8 @@ pub struct IssuedPhase {
 }
 
 /// The queries of a stage, drawn before the load begins, and the rules that end it. A query has one or more samples: rows of the data
-/// set that are sent together. Request i of the stage sends sample i of the phase.
+/// set that are sent together. Request i of the stage sends sample i of the phase. The phase is judged by the record of each request:
+/// a load with a phase keeps all of them.
 ///
 /// The load calls these methods on its threads, at most a few times per request. They return at once.
 pub trait Phase: Debug + Send + Sync {
@@ -67,6 +68,15 @@ pub trait Phase: Debug + Send + Sync {
 
     /// The row of the data set that a request sends. Past the last request the row is the number itself.
     fn row(&self, request: u64) -> u64;
+
+    /// Rows that the data set must have.
+    fn row_count(&self) -> u64;
+
+    /// The most requests under way at once, at least 1; `None`: no bound.
+    fn max_concurrency(&self) -> Option<u32>;
+
+    /// Samples of one request, at least 1, for a phase that sends static batches; `None`: each sample has a request of its own.
+    fn batch_size(&self) -> Option<u32>;
 
     /// Whether the output of a request is kept.
     fn keeps_output(&self, request: u64) -> bool;

@@ -219,12 +219,12 @@ pub fn run_load(order: LoadOrder<'_>) -> Result<LoadResult, LoadError> {
 }
 
 fn issue(PreparedLoad { order, plan }: PreparedLoad<'_>) -> Result<LoadResult, LoadError> {
-    let LoadOrder { workload, target, keep, threads, stop, progress, .. } = order;
+    let LoadOrder { target, keep, threads, stop, progress, .. } = order;
     raise_file_limit();
     progress.planned.store(plan.requests(), Ordering::Relaxed);
     progress.undecided_stages.store(plan.undecided_stages(), Ordering::Relaxed);
     let threads = threads.max(1);
-    let budget = record_memory::budget(workload, keep, plan.requests(), threads);
+    let budget = record_memory::budget(plan.has_phases(), keep, plan.requests(), threads);
     let plan = plan.with_record_budget(budget);
     let (clock, started) = (Clock::start(), clock::now());
     // It is not set yet: each load has its own progress.

@@ -1,7 +1,6 @@
 //! Estimates, before the load begins, whether its records fit into memory.
 
 use tracing::warn;
-use workload_profiles::Workload;
 
 use crate::vitals::memory::{self, MemoryLeft, mebibytes};
 use measurement::recorder::{Keep, RecordBudget};
@@ -9,16 +8,14 @@ use measurement::recorder::{Keep, RecordBudget};
 /// Memory that records leave free for threads, connections and answers: a quarter, and at least 32 MiB.
 const KEPT_FREE: (u64, u64) = (4, 32 << 20);
 
-/// How many records a load with this many threads may keep. Warns if they will not all fit. LoadGen's verdict needs
-/// every record: for it the number is not bounded, and the warning is all.
-pub(super) fn budget(workload: &Workload, keep: Keep, planned: u64, threads: usize) -> RecordBudget {
+/// How many records a load with this many threads may keep. Warns if they will not all fit. `needs_all`: the number
+/// is not bounded, and the warning is all.
+pub(super) fn budget(needs_all: bool, keep: Keep, planned: u64, threads: usize) -> RecordBudget {
     let Some(left) = memory::left().filter(|_| keep != Keep::Summary) else { return RecordBudget::default() };
-    let needs_all = workload.loadgen.is_some();
     if let Some(message) = too_few(left, planned, threads as u64, needs_all) {
         warn!("{message}");
     }
-    // LoadGen needs every record. With gaps, which only the bench keeps, the size of a record depends on the number of tokens of
-    // the answer, which is not known before the load.
+    // With gaps, which only the bench keeps, the size of a record depends on the number of tokens of the answer, which is not known before the load.
     if needs_all || keep == Keep::RecordsAndGaps {
         RecordBudget::default()
     } else {
@@ -45,7 +42,7 @@ fn too_few(left: MemoryLeft, planned: u64, threads: u64, needs_all: bool) -> Opt
         left.limit
     );
     let what = match needs_all {
-        true => "LoadGen's verdict needs all of them: give the launcher more memory, or plan fewer queries",
+        true => "the verdict on the test needs all of them: give the launcher more memory, or plan fewer queries",
         false => {
             "requests.parquet will lack the requests that end last, and percentiles will come from histograms; give the launcher more \
              memory, or set storage.perRequestRecords: None"
@@ -72,7 +69,7 @@ mod tests {
         let message = too_few(pod, 10_000_000, 2, false).unwrap();
         let words = ["10000000 requests", "1000 MiB are left", "limit of 1024 MiB", "perRequestRecords: None"];
         assert!(words.iter().all(|it| message.contains(it)), "{message}");
-        assert!(too_few(pod, 10_000_000, 2, true).unwrap().contains("LoadGen's verdict"));
+        assert!(too_few(pod, 10_000_000, 2, true).unwrap().contains("the verdict on the test"));
         // All records fit into the memory that the message asks for.
         let needed: u64 = message.split_once("need ").unwrap().1.split_once(" MiB").unwrap().0.parse().unwrap();
         assert_eq!(too_few(MemoryLeft { bytes: (needed + 1) << 20, ..pod }, 10_000_000, 2, false), None);

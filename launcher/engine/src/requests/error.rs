@@ -58,9 +58,11 @@ pub enum RequestsError {
     /// No header field has such a name.
     #[error("sessions.header is {name:?}, no name of a header field; use letters, digits and dashes")]
     SessionHeader { name: String },
-    /// A LoadGen phase decides itself which sample is sent when.
-    #[error("a LoadGen test sends samples, and its requests are the turns of sessions; choose another request source")]
-    SessionsOfLoadGen,
+    /// A phase decides itself which sample is sent when.
+    #[error(
+        "the phases of a test send samples, and the requests are the turns of sessions; choose another request source"
+    )]
+    SessionsOfPhase,
     /// A chat message is a text.
     #[error("the prompts are token ids, which a chat cannot hold; call completions, or make the prompts of words")]
     TokenIdsInChat,

@@ -86,11 +86,15 @@ pub(crate) enum NewSession {
 }
 
 impl PlannedSessions {
-    /// The sessions of a workload; `None` if its requests form none.
+    /// The sessions of a workload; `None` if its requests form none. `has_phases`: a stage is a phase, whose requests are samples.
     ///
     /// # Errors
     /// The sessions cannot be made, or not be sent in the way that the workload asks for.
-    pub(crate) fn new(workload: &Workload, seeds: Seeds<'_>) -> Result<Option<PlannedSessions>, RequestsError> {
+    pub(crate) fn new(
+        workload: &Workload,
+        has_phases: bool,
+        seeds: Seeds<'_>,
+    ) -> Result<Option<PlannedSessions>, RequestsError> {
         let (source, count) = match &workload.requests {
             RequestSource::Conversations(it) => {
                 let conversations = Conversations::new(it, seeds, workload.prompts)?;
@@ -129,8 +133,8 @@ impl PlannedSessions {
             | RequestSource::TraceBlocks { .. }
             | RequestSource::Questions(_) => return Ok(None),
         };
-        if workload.loadgen.is_some() {
-            return Err(RequestsError::SessionsOfLoadGen);
+        if has_phases {
+            return Err(RequestsError::SessionsOfPhase);
         }
         let has_users = workload.stages.iter().any(|it| matches!(it.load, Load::Users { .. }));
         if has_users && workload.sessions.unit == Unit::Session {

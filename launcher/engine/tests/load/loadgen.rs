@@ -7,6 +7,7 @@ use analysis::loadgen::{
     verdict::TestVerdict,
 };
 use clock::Clock;
+use crds::units::Seed;
 use engine::{
     issue::run_here,
     stop::{Stop, StopReason},
@@ -24,7 +25,7 @@ use simulator::{
 use workload_profiles::{
     Workload,
     loadgen::{Mode, Qsl, Scenario, Settings},
-    workload::{Load, LoadGen, LoadGenTest, Stage},
+    workload::{LengthDistribution, Load, LoadGen, LoadGenTest, RequestSource, Stage},
 };
 
 use super::common::*;
@@ -114,8 +115,24 @@ async fn a_server_phase_issues_at_the_times_of_loadgen() {
 #[tokio::test(start_paused = true)]
 async fn a_phase_without_queries_is_refused() {
     let (workload, target) = (test(settings(Scenario::Server)), simulated(quick()));
-    let error = run_here(&workload, "m", &target, crds::units::Seed(42), &Stop::default()).await.unwrap_err();
+    let error = run_here(&workload, "m", &target, Seed(42), &Stop::default()).await.unwrap_err();
     assert_eq!(error.to_string(), "no queries were drawn for the stage phase-0; this is a bug, please report it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_phase_of_sessions_is_refused() {
+    let mut workload = test(settings(Scenario::Server));
+    workload.requests = RequestSource::SharedPrefix {
+        groups: 1,
+        prompts_per_group: 20,
+        system_prompt_len: LengthDistribution::fixed(5),
+        question_len: LengthDistribution::fixed(5),
+        output_len: LengthDistribution::fixed(5),
+        seed: None,
+        multi_turn: true,
+    };
+    let error = try_issue(&workload, &simulated(quick()), Seed(42), &Stop::default()).await.unwrap_err();
+    assert!(error.contains("the requests are the turns of sessions"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -31,6 +31,10 @@ pub struct PlannedPhase {
     /// What ends a performance phase; `None` for an accuracy phase, which issues all its queries.
     rules: Option<PhaseEndRules>,
     progress: PhaseProgress,
+    /// Samples of the whole library.
+    row_count: u64,
+    max_concurrency: Option<u32>,
+    batch_size: Option<u32>,
 }
 
 impl PlannedPhase {
@@ -51,6 +55,18 @@ impl Phase for PlannedPhase {
 
     fn row(&self, request: u64) -> u64 {
         self.queries.sample(place(request)).map_or(request, u64::from)
+    }
+
+    fn row_count(&self) -> u64 {
+        self.row_count
+    }
+
+    fn max_concurrency(&self) -> Option<u32> {
+        self.max_concurrency
+    }
+
+    fn batch_size(&self) -> Option<u32> {
+        self.batch_size
     }
 
     fn keeps_output(&self, request: u64) -> bool {
@@ -119,7 +135,16 @@ pub fn planned_phases(workload: &Workload) -> Result<PlannedPhases, QueryError> 
         let rules = is_performance.then(|| PhaseEndRules::new(scenario, &effective));
         let limits = rules.and_then(|_| SampleLimits::from_settings(&test.settings));
         let queries = generator.phase(phase)?;
-        Ok(Some(Arc::new(PlannedPhase { queries, scenario, limits, rules, progress: PhaseProgress::default() })))
+        Ok(Some(Arc::new(PlannedPhase {
+            queries,
+            scenario,
+            limits,
+            rules,
+            progress: PhaseProgress::default(),
+            row_count: loadgen.qsl.total_sample_count,
+            max_concurrency: loadgen.max_concurrency,
+            batch_size: loadgen.batch_size,
+        })))
     });
     planned.collect()
 }

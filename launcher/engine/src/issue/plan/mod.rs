@@ -135,14 +135,14 @@ impl LoadPlan {
                     Load::Trace { lengths: true, .. } => trace.iter().map(RecordedLengths::from_entry).collect(),
                     _ => Vec::new(),
                 },
-                max_concurrency: match &stage.load {
-                    Load::Closed { .. } => None,
-                    Load::LoadGen { .. } => workload.loadgen.as_ref().and_then(|it| it.max_concurrency),
-                    open => open.max_concurrency(),
+                max_concurrency: match (&phase, &stage.load) {
+                    (Some(phase), _) => phase.max_concurrency(),
+                    (None, Load::Closed { .. }) => None,
+                    (None, open) => open.max_concurrency(),
                 },
                 users: UserTurns::from_load(&stage.load),
                 clients: workload.abandonment.map(|it| Clients::new(it, seed("abandonment"))),
-                batch: workload.loadgen.as_ref().and_then(|it| it.batch_size).filter(|_| phase.is_some()),
+                batch: phase.as_ref().and_then(|it| it.batch_size()),
                 outputs: match &phase {
                     Some(phase) => KeepOutputs::of_phase(&**phase),
                     None if workload.accuracy.is_some() => KeepOutputs::All,
@@ -155,7 +155,8 @@ impl LoadPlan {
         let stages: Vec<PlannedStage> = stages.collect();
         let mut requests =
             Requests::new(&workload.requests, seeds, workload.prompts)?.with_messages(api.has_messages());
-        let sessions = PlannedSessions::new(workload, seeds)?;
+        let has_phases = stages.iter().any(|it| it.phase.is_some());
+        let sessions = PlannedSessions::new(workload, has_phases, seeds)?;
         if let Some(images) = &workload.images {
             if !api.has_messages() || form != PromptForm::Text || sessions.is_some() {
                 return Err(RequestsError::ImagesOutsideOfChat.into());
@@ -181,7 +182,7 @@ impl LoadPlan {
             keeps_token_ids: true,
             streaming: workload.streaming,
             sends_lengths: workload.sampling.length_field != LengthField::NotSent,
-            bounds_answers: ends_by_itself(workload),
+            bounds_answers: has_phases && !workload.sampling.ignore_eos,
             timeouts: RequestTimeouts::new(&workload.timeouts, workload.streaming),
             connect_timeout: workload.timeouts.connect.0,
             stop_rules: workload.stop_rules.clone(),
@@ -219,6 +220,11 @@ impl LoadPlan {
 
     pub fn with_record_budget(self, records: RecordBudget) -> LoadPlan {
         LoadPlan { records, ..self }
+    }
+
+    /// Whether a stage is a phase.
+    pub(in crate::issue) fn has_phases(&self) -> bool {
+        self.stages.iter().any(|it| it.phase.is_some())
     }
 
     /// Requests of all stages.
@@ -292,12 +298,6 @@ impl LoadPlan {
         let recorder = if self.probes.rate().is_some() { recorder.with_probes() } else { recorder };
         if self.sessions.is_some() { recorder.with_sessions() } else { recorder }
     }
-}
-
-/// Whether the model decides where an answer ends, and the output length of a request is only the most.
-fn ends_by_itself(workload: &Workload) -> bool {
-    let is_bound = workload.loadgen.is_some() || matches!(workload.requests, RequestSource::Questions(_));
-    is_bound && !workload.sampling.ignore_eos
 }
 
 /// Whether a source leaves the length of an answer to the server.

@@ -32,10 +32,9 @@ impl LoadPlan {
     ) -> Result<LoadPlan, RequestsError> {
         let RequestSource::DataSet(set) = &workload.requests else { return Ok(self) };
         let most = rows.len() as u64;
-        if let Some(loadgen) = &workload.loadgen
-            && loadgen.qsl.total_sample_count > most
-        {
-            return Err(RequestsError::TooFewSamples { samples: loadgen.qsl.total_sample_count, rows: most });
+        let wanted = self.stages.iter().filter_map(|it| it.phase.as_ref()).map(|it| it.row_count()).max();
+        if let Some(samples) = wanted.filter(|it| *it > most) {
+            return Err(RequestsError::TooFewSamples { samples, rows: most });
         }
         let mut begin = Some(0);
         for (stage, planned) in workload.stages.iter().zip(&mut self.stages) {
@@ -99,6 +98,7 @@ impl LoadPlan {
         }
         self.requests = self.requests.with_prompts(Arc::clone(prompts));
         self.keeps_token_ids = false;
+        self.bounds_answers = !workload.sampling.ignore_eos;
         Ok(self)
     }
 
@@ -165,11 +165,11 @@ impl LoadPlan {
     }
 
     /// What the report says of stages that end with the rows of a data set, and of rows or sessions that were sent more than once.
-    /// LoadGen's tests send their samples again by their own rules. `begun`: the sessions of each stage that were sent.
+    /// Phases send their samples again by their own rules. `begun`: the sessions of each stage that were sent.
     pub(in crate::issue) fn notices(&self, issued: u64, begun: &[u64]) -> Vec<Notice> {
         let repeats = match &self.sessions {
             Some(sessions) => sessions.repeats(begun),
-            None => self.requests.repeats(issued).filter(|_| self.stages.iter().all(|it| it.phase.is_none())),
+            None => self.requests.repeats(issued).filter(|_| !self.has_phases()),
         };
         self.notices.iter().cloned().chain(repeats).collect()
     }
