@@ -14,8 +14,9 @@ use crate::{
     accuracy::AccuracyStatus,
     hex,
     objective::{Met, ObjectiveCounts, ObjectiveStatus},
+    outcome::Outcome,
     reason::{LauncherReason, Reported},
-    summary::{Outcome, RunSummary, StageSummary},
+    summary::{RunSummary, StageSummary},
 };
 
 /// The longest core line, in bytes, its line break included.

@@ -12,11 +12,13 @@ pub mod benchmark_schedule;
 #[cfg(feature = "kube")]
 mod definition;
 pub mod envelope;
+pub mod exit_code;
 pub mod figure;
 mod hex;
 pub mod json;
 pub mod leftovers;
 pub mod objective;
+pub mod outcome;
 pub mod patterns;
 mod phase;
 #[cfg(feature = "kube")]
@@ -43,12 +45,14 @@ pub use benchmark_schedule::BenchmarkSchedule;
 #[cfg(feature = "kube")]
 pub use definition::{crd_yaml, schedule_crd_yaml};
 pub use envelope::{ArtifactRef, Envelope};
+pub use exit_code::ExitCode;
 pub use figure::{Microseconds, Milli};
 pub use hex::hex;
 pub use objective::{FigureValue, Met, ObjectiveCounts, ObjectiveStatus};
-pub use reason::{ExitCode, LauncherReason, Reason, Reported, Word};
+pub use outcome::Outcome;
+pub use reason::{LauncherReason, Reason, Reported, Word};
 pub use resolve::{EffectiveSpec, ResolvedRun, RunIdentity, Settings};
 pub use server_status::{HeldEnd, ServerStatus};
 pub use status::BenchmarkRunStatus;
-pub use summary::{Outcome, Quantiles, RunSummary, StageSummary};
+pub use summary::{Quantiles, RunSummary, StageSummary};
 pub use units::{RequestRate, Seed, Span};

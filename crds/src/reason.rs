@@ -270,42 +270,6 @@ impl LauncherReason {
     }
 }
 
-/// The exit code of a command of the launcher.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum ExitCode {
-    /// There is a result: Passed, SLOViolated, Inconclusive, or Invalid.
-    Done = 0,
-    /// The command failed without a code of its own: the system refused threads, memory or files, the launcher has a fault, or
-    /// `sut` could not answer all samples.
-    Failed = 1,
-    /// The configuration cannot be run.
-    Configuration = 10,
-    /// The target did not become ready.
-    Target = 11,
-    /// The results could not be stored.
-    Storage = 12,
-    /// A signal stopped the run.
-    Cancelled = 20,
-}
-
-impl ExitCode {
-    /// All exit codes.
-    pub const ALL: [ExitCode; 6] = [
-        ExitCode::Done,
-        ExitCode::Failed,
-        ExitCode::Configuration,
-        ExitCode::Target,
-        ExitCode::Storage,
-        ExitCode::Cancelled,
-    ];
-
-    /// The number that the process ends with.
-    pub fn code(self) -> u8 {
-        self as u8
-    }
-}
-
 /// The text of a word as another process, or another release, wrote it. A word that this release does not know is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -412,10 +376,5 @@ mod tests {
         let read: Reported<Reason> = serde_json::from_str("\"SomethingNew\"").unwrap();
         assert_eq!((read.known(), read.as_str()), (None, "SomethingNew"));
         assert_eq!(serde_json::to_string(&read).unwrap(), "\"SomethingNew\"");
-    }
-
-    #[test]
-    fn exit_codes_do_not_change() {
-        assert_eq!(ExitCode::ALL.map(ExitCode::code), [0, 1, 10, 11, 12, 20]);
     }
 }

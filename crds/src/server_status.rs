@@ -6,10 +6,10 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    outcome::Outcome,
     phase::Phase,
     reason::{Reason, Reported},
     resolve::PodTimes,
-    summary::Outcome,
 };
 
 /// The longest text of [`ServerStatus::last_failure`], in bytes.

@@ -12,9 +12,10 @@ use crate::{
     envelope::ArtifactRef,
     figure::{Microseconds, Milli},
     objective::ObjectiveStatus,
+    outcome::Outcome,
     reason::{Reason, Reported},
     server_status::ServerStatus,
-    summary::{Outcome, RunSummary, StageSummary},
+    summary::{RunSummary, StageSummary},
 };
 
 /// The most attempts that a status remembers.

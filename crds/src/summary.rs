@@ -9,64 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::{Microseconds, Milli};
 
-/// The result of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
-pub enum Outcome {
-    /// The figures count, and no objective was missed.
-    Passed,
-    /// The figures count, and they miss an objective of `spec.slo`.
-    SLOViolated,
-    /// The figures count, and do not decide every objective of `spec.slo`; none was missed.
-    Inconclusive,
-    /// There are figures, but they do not count: see the reason.
-    Invalid,
-    /// There are no figures.
-    Error,
-    /// Ended early because somebody asked.
-    Cancelled,
-}
-
-impl Outcome {
-    /// Every outcome.
-    pub const ALL: [Outcome; 6] = [
-        Outcome::Passed,
-        Outcome::SLOViolated,
-        Outcome::Inconclusive,
-        Outcome::Invalid,
-        Outcome::Error,
-        Outcome::Cancelled,
-    ];
-
-    /// Whether there are figures that count: those of a whole and valid measurement.
-    pub fn has_valid_figures(self) -> bool {
-        matches!(self, Outcome::Passed | Outcome::SLOViolated | Outcome::Inconclusive)
-    }
-
-    /// The exit code by which a command tells a pipeline the outcome.
-    pub fn gate_code(self) -> u8 {
-        match self {
-            Outcome::Passed => 0,
-            Outcome::SLOViolated => 1,
-            Outcome::Invalid | Outcome::Inconclusive => 2,
-            Outcome::Error => 3,
-            Outcome::Cancelled => 4,
-        }
-    }
-
-    /// The word that a status, a report and a log use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Passed => "Passed",
-            Outcome::SLOViolated => "SLOViolated",
-            Outcome::Inconclusive => "Inconclusive",
-            Outcome::Invalid => "Invalid",
-            Outcome::Error => "Error",
-            Outcome::Cancelled => "Cancelled",
-        }
-    }
-}
-
 /// The headline figures of a run. Latencies are of the requests that succeeded, all stages together. What was not measured
 /// is absent. Of several runs of the same load each figure is the mean of theirs, and absent where one of them lacks it.
 #[serde_with::skip_serializing_none]

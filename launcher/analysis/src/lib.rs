@@ -5,7 +5,7 @@
 mod accuracy;
 mod analyse;
 mod backlog;
-mod catalogue;
+mod by_figure;
 mod class;
 mod contamination;
 mod cost;

@@ -1,7 +1,7 @@
 //! A comparison as its JSON has it, and as its pages read it. `docs/compare.md` explains each key.
 
 use analysis::Accuracy;
-use crds::summary::Outcome;
+use crds::outcome::Outcome;
 use figures::{Family, Way};
 use jiff::Timestamp;
 use serde::Serialize;

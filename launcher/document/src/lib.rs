@@ -4,7 +4,7 @@
 //! (`...Seconds`). `docs/metrics.md` explains every key. The document holds no prompts, outputs, bodies, credentials or token files.
 //! The same types write and read it, so that a report of this release keeps its bytes.
 
-mod catalogue;
+mod by_figure;
 mod contamination;
 mod distributions;
 mod figures;

@@ -7,8 +7,9 @@ use std::{
 
 use analysis::{Accuracy, ClassAnalysis, EndedBy, Labels, Profiling, StageAnalysis};
 use crds::{
+    outcome::Outcome,
     resolve::{ResolvedRun, RunIdentity},
-    summary::{Outcome, RunSummary},
+    summary::RunSummary,
     units::{Seed, Span},
 };
 use files::file_digest::FileDigest;

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crds::{benchmark_run::MAX_REPEATS, resolve::repeat_name, summary::Outcome};
+use crds::{benchmark_run::MAX_REPEATS, outcome::Outcome, resolve::repeat_name};
 use document::{ReadError, ReportDocument};
 use files::user_file;
 

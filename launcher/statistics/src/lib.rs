@@ -12,13 +12,13 @@ pub mod difference;
 pub mod effective_sample_size;
 pub mod enough;
 pub mod littles_law;
+pub mod mser;
 pub mod normal;
 pub mod order_statistics;
 pub mod share;
 pub mod steady_state;
 pub mod student;
 pub mod trend;
-pub mod warm_up;
 
 /// The share of samples whose interval is to hold the true value.
 pub const LEVEL: f64 = 0.95;

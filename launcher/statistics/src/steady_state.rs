@@ -6,8 +6,8 @@ use crate::{
     Interval,
     bins::{FEWEST, Point},
     median,
+    mser::mser,
     trend::{Trend, trend},
-    warm_up::mser,
 };
 
 /// A figure drifts where it changes by this share of its median or more over the window, and in that direction with 99 %.

@@ -13,8 +13,8 @@ mod tests;
 use crds::{
     Word as _,
     objective::{FigureValue, Met},
+    outcome::Outcome,
     resolve::{Bound, ResolvedObjective, ResolvedSlo, Scope},
-    summary::Outcome,
     wording::cut,
 };
 use workload_profiles::workload::Margin;

@@ -4,8 +4,8 @@ use crds::{
     LauncherReason,
     benchmark_run::Enforcement,
     objective::{FigureValue, Met, ObjectiveCounts, ObjectiveStatus},
+    outcome::Outcome,
     resolve::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo},
-    summary::Outcome,
 };
 
 use super::{

@@ -9,8 +9,8 @@ use std::time::Duration;
 use crds::{
     LauncherReason, Word as _,
     benchmark_run::{Api, Harness, PerRequestRecords, ReadinessProbe, SimulatorPreset},
+    outcome::Outcome,
     resolve::{Endpoint, RunIdentity, ValidityBounds},
-    summary::Outcome,
     units::{RequestRate, Seed, Span},
 };
 use workload_profiles::workload::{

@@ -7,8 +7,8 @@ mod verdict;
 use crds::{
     LauncherReason,
     benchmark_run::{Enforcement, Metric},
+    outcome::Outcome,
     resolve::{Bound, ResolvedObjective, ResolvedRun, Scope},
-    summary::Outcome,
     units::Span,
     wording::one_line,
 };

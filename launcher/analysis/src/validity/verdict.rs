@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crds::{LauncherReason, summary::Outcome};
+use crds::{LauncherReason, outcome::Outcome};
 
 use crate::loadgen::verdict::TestVerdict;
 

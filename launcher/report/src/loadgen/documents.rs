@@ -4,7 +4,7 @@ use analysis::loadgen::{
     judged::LoadGenTests,
     verdict::{CorrectedFigures, TestVerdict, TrialVerdict},
 };
-use crds::{accuracy::AccuracyVerdict, summary::Outcome};
+use crds::{accuracy::AccuracyVerdict, outcome::Outcome};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};

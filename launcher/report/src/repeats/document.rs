@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use crds::{
     objective::ObjectiveStatus,
+    outcome::Outcome,
     resolve::{RunIdentity, repeat_name},
-    summary::{Outcome, RunSummary},
+    summary::RunSummary,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -8,10 +8,10 @@ use statistics::{
     effective_sample_size::{autocorrelation_time, effective_sample_size},
     enough,
     littles_law::LittlesLawSums,
+    mser::mser,
     order_statistics::quantile,
     student::t_95,
     trend::trend,
-    warm_up::mser,
 };
 
 use crate::processes::{Random, autoregressive};
