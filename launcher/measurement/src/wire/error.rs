@@ -1,5 +1,7 @@
 //! Why bytes are no measurement.
 
+use std::io;
+
 use super::VERSION;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -7,8 +9,7 @@ pub enum WireError {
     #[error("the bytes are no measurement of Benchwright")]
     NoMeasurement,
     #[error(
-        "the measurement has version {found} of its format, and this release reads version {VERSION}; run all processes of a run with the \
-         same release"
+        "the measurement has version {found} of its format, and this release reads version {VERSION}; read it with the release that wrote it"
     )]
     Version { found: u16 },
     #[error("the measurement is no {wanted}")]
@@ -24,4 +25,13 @@ pub enum WireError {
     /// A form with the right checksum that no launcher wrote.
     #[error("the measurement has no valid {what}; this is a bug, please report it")]
     Value { what: &'static str },
+}
+
+/// Why a stream has no measurement.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Wire(#[from] WireError),
 }

@@ -2,26 +2,28 @@
 //!
 //! A form is a header (magic, version, kind, length of the content), the content, and a CRC-32 of both. The content has the
 //! fields in their order, without names: integers as LEB128, signed integers in zigzag, lists and maps after their length,
-//! histograms as their bins with counts. Forms are for the processes of one run, which run the same release; a form of
-//! another version is refused. [`VERSION`] rises with every change of a field.
+//! histograms as their bins with counts. Forms are for programs of the same release; a form of another version is refused. [`VERSION`]
+//! rises with every change of a field.
 //!
 //! No library of serde reads it: a histogram of a few bytes takes 100 KiB of memory, and only this reader can count that
 //! before it allocates.
 
 mod error;
 mod reader;
+mod stream;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod values;
 mod writer;
 
-pub use error::WireError;
+pub use error::{StreamError, WireError};
 pub(crate) use reader::Reader;
+pub(crate) use stream::{read_form, write_form};
 pub(crate) use values::{fields, form, variants};
 pub(crate) use writer::Writer;
 
 /// The version of the format that this release writes and reads.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 const MAGIC: [u8; 4] = *b"BWMS";
 /// Magic, version, kind and the length of the content.
