@@ -9,7 +9,10 @@ use crate::{
     load_result::LoadResult,
     record::RequestRecord,
     recorder::{InFigures, Records, Tape},
-    wire::{Form, StreamError, WireError, fields, read_form, write_form},
+    wire::{
+        Form, StreamError, WireError, fields,
+        stream::{read_form, write_form},
+    },
 };
 
 /// Records in a part.

@@ -15,6 +15,7 @@ pub mod junit;
 pub mod loadgen;
 pub mod managed_server;
 pub mod markdown;
+pub mod measurement_file;
 mod objectives;
 pub mod partial;
 mod policy;
@@ -49,7 +50,7 @@ pub use loadgen::{LoadGenConfig, LoadGenSummary};
 pub use policy::policy;
 pub use text::profile;
 
-use measurement::recorder::Records;
+use measurement::{kept_run::KeptRun, recorder::Records};
 
 /// The run as it was resolved, in a results folder.
 const RUN: &str = "run.yaml";
@@ -69,6 +70,8 @@ pub struct Attachments<'a> {
     pub server_logs: &'a [PathBuf],
     /// Each request; `None` where the run does not ask for them.
     pub records: Option<&'a Records>,
+    /// The load for a later analysis; `None` where it is not kept.
+    pub kept: Option<&'a KeptRun>,
 }
 
 /// Writes `run.yaml`, `profile.yaml` and `benchmarkrun.yaml`: before the load, so that what a killed launcher leaves tells what
@@ -154,6 +157,9 @@ pub fn write_report(
     }
     if let Some(records) = attachments.records {
         folder.write("requests.parquet", |file| requests_parquet::write(report, records, file))?;
+    }
+    if let Some(kept) = attachments.kept {
+        folder.write(measurement_file::NAME, |file| kept.write(file))?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@
 
 mod error;
 mod reader;
-mod stream;
+pub(crate) mod stream;
 #[cfg(test)]
 pub(crate) mod tests;
 mod values;
@@ -18,7 +18,6 @@ mod writer;
 
 pub use error::{StreamError, WireError};
 pub(crate) use reader::Reader;
-pub(crate) use stream::{read_form, write_form};
 pub(crate) use values::{fields, form, variants};
 pub(crate) use writer::Writer;
 
