@@ -67,6 +67,8 @@ mod startup;
 mod sut;
 #[path = "cli/validate.rs"]
 mod validate;
+#[path = "cli/windows.rs"]
+mod windows;
 
 use std::{
     fs,

@@ -6,6 +6,7 @@
 
 mod catalogue;
 mod contamination;
+mod counted_again;
 mod distributions;
 mod figures;
 mod hardware;
