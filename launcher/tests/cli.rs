@@ -67,6 +67,8 @@ mod startup;
 mod sut;
 #[path = "cli/validate.rs"]
 mod validate;
+#[path = "cli/windows.rs"]
+mod windows;
 
 use std::{
     fs,
@@ -350,7 +352,7 @@ fn too_little_space_for_the_results_is_told_before_the_load() {
     let (said, files) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
     assert_eq!(output.status.code(), Some(12), "{said}");
     for part in
-        ["file system of small has 31 MiB free", "may need 139 MiB", "1000000 requests", "perRequestRecords: None"]
+        ["file system of small has 31 MiB free", "may need 261 MiB", "1000000 requests", "perRequestRecords: None"]
     {
         assert!(said.contains(part), "{part}: {said}");
     }

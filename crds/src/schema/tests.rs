@@ -159,7 +159,7 @@ fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
     assert_spec(
         "{target: {simulator: {}}, storage: {perRequestRecords: Off}}",
         &[
-            "spec.storage.perRequestRecords, line 5 column 58: is Off, which kubectl reads as false; did you mean None? choose one of None and Full",
+            "spec.storage.perRequestRecords, line 5 column 58: is Off, which kubectl reads as false; did you mean None? choose one of None, Full and FullWithTokenTimes",
         ],
     );
 }

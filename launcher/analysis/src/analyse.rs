@@ -33,6 +33,9 @@ pub fn analyse(evidence: &Evidence<'_>) -> Analysis {
         analysis.contamination.add_servers(&servers.run);
         analysis.servers = Some(servers);
     }
+    if let Some((hits, looked_up)) = evidence.cache_counts {
+        analysis.contamination.add_counts(hits, looked_up);
+    }
     // The last step, because a measurement that is not valid decides no objective.
     if let Some(slo) = &evidence.run.slo {
         analysis.judge_objectives(slo, evidence.baseline);

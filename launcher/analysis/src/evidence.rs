@@ -29,6 +29,9 @@ pub struct Evidence<'a> {
     pub accuracy: Option<Accuracy>,
     /// What a profiler recorded; `None`: the run asked for no profile.
     pub profiling: Option<Profiling>,
+    /// Prompt tokens that the servers found in their prefix caches, and those that they looked up there, where the metrics themselves are
+    /// not at hand.
+    pub cache_counts: Option<(f64, f64)>,
     /// The metrics that the servers reported during the load; `None`: none were read.
     pub scraped: Option<Arc<Scraped>>,
     /// The earlier run that objectives are compared with; `None`: there is none.
@@ -48,6 +51,7 @@ impl<'a> Evidence<'a> {
             loadgen: None,
             accuracy: None,
             profiling: None,
+            cache_counts: None,
             scraped: None,
             baseline: None,
         }

@@ -72,7 +72,8 @@ fn judge(load: &LoadResult, spec: &EngineSpec, run: &ResolvedRun) -> SelfJudgeme
 fn seen(load: &LoadResult) -> Vec<ClientRequest> {
     let at = |time: Duration| nanos(load.zero + time);
     let records = load.recorder.records.iter().flatten().enumerate();
-    let gaps = |place: usize| load.recorder.gaps.as_ref().and_then(|all| all.get(place));
+    let all_gaps = load.recorder.gaps();
+    let gaps = |place: usize| all_gaps.as_ref().and_then(|all| all.get(place));
     records
         .filter(|(_, record)| record.outcome.is_success())
         .filter_map(|(place, record)| {

@@ -6,6 +6,7 @@
 
 mod by_figure;
 mod contamination;
+mod counted_again;
 mod distributions;
 mod figures;
 mod hardware;

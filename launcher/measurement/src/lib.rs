@@ -2,11 +2,12 @@
 //! Pure, so that a program without the load engine can read and merge measurements.
 //!
 //! The modules form layers; each may use those before it: `record`, `latency_origin`, `histogram`, `inter_token_times`,
-//! `schedule`, `output`, `server_identity`, `rows_used`, `resends`; `phase`, `window`, `vitals`; `recorder`; `load_result`. Each type
+//! `schedule`, `output`, `server_identity`, `rows_used`, `resends`; `phase`, `window`, `vitals`; `recorder`; `load_result`; `kept_run`. Each type
 //! lists its fields for `wire`, the binary form of a measurement.
 
 pub mod histogram;
 pub mod inter_token_times;
+pub mod kept_run;
 pub mod latency_origin;
 pub mod load_result;
 pub mod output;

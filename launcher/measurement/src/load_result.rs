@@ -10,6 +10,7 @@ use crate::{
     recorder::Recorder,
     rows_used::RowsUsed,
     vitals::{Vitals, worker::WorkerVitals},
+    wire::{Reader, Wire, WireError, Writer, fields, form},
 };
 
 /// What the engine decided on a stage while the load ran.
@@ -84,4 +85,58 @@ pub struct RuleEnd {
     pub rule: u32,
     /// When the request ended that was one too many, on the clock of the run.
     pub at: Duration,
+}
+
+fields!(RuleEnd { rule, at });
+fields!(StageResult { measured_rate, ended_by });
+fields!(LoadResult {
+    recorder,
+    zero,
+    started,
+    phases,
+    stages,
+    stopped,
+    unissued,
+    issued,
+    rows,
+    own_cpu,
+    workers,
+    vitals,
+    wall,
+    notices,
+});
+form!(LoadResult = 4, "load");
+
+impl Wire for NotMeasured {
+    fn write(&self, to: &mut Writer) {
+        match self {
+            NotMeasured::NotRun { stage } => {
+                0_u8.write(to);
+                stage.write(to);
+            }
+            NotMeasured::NoSuccess { stage } => {
+                1_u8.write(to);
+                stage.write(to);
+            }
+            NotMeasured::TooFewFalls { stage, falls } => {
+                2_u8.write(to);
+                stage.write(to);
+                falls.write(to);
+            }
+            NotMeasured::OutOfRange { rate } => {
+                3_u8.write(to);
+                rate.write(to);
+            }
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<NotMeasured, WireError> {
+        Ok(match u8::read(from)? {
+            0 => NotMeasured::NotRun { stage: Wire::read(from)? },
+            1 => NotMeasured::NoSuccess { stage: Wire::read(from)? },
+            2 => NotMeasured::TooFewFalls { stage: Wire::read(from)?, falls: Wire::read(from)? },
+            3 => NotMeasured::OutOfRange { rate: Wire::read(from)? },
+            _ => return Err(WireError::Value { what: "reason" }),
+        })
+    }
 }

@@ -2,7 +2,11 @@
 
 use std::{fmt::Debug, time::Duration};
 
-use crate::{record::RequestRecord, schedule::Schedule};
+use crate::{
+    record::RequestRecord,
+    schedule::Schedule,
+    wire::{Reader, Wire, WireError, Writer, fields, variants},
+};
 
 /// Why a load ends before all its requests were issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,5 +107,33 @@ pub trait Phase: Debug + Send + Sync {
     /// Number of requests.
     fn request_count(&self) -> u64 {
         self.query_count().saturating_mul(self.samples_per_query())
+    }
+}
+
+variants!(StopReason { Signal = 0, Deadline = 1, TargetLost = 2, StopRule = 3 });
+fields!(IssuedPhase { began, end });
+
+impl Wire for PhaseEnd {
+    fn write(&self, to: &mut Writer) {
+        match self {
+            PhaseEnd::Natural => 0_u8.write(to),
+            PhaseEnd::RanOut => 1_u8.write(to),
+            PhaseEnd::MaxQueryCount { issued } => (2_u8, *issued).write(to),
+            PhaseEnd::MaxDuration { elapsed } => (3_u8, *elapsed).write(to),
+            PhaseEnd::TooManyOutstanding { issued, outstanding } => (4_u8, (*issued, *outstanding)).write(to),
+            PhaseEnd::Stopped(reason) => (5_u8, *reason).write(to),
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<PhaseEnd, WireError> {
+        Ok(match u8::read(from)? {
+            0 => PhaseEnd::Natural,
+            1 => PhaseEnd::RanOut,
+            2 => PhaseEnd::MaxQueryCount { issued: Wire::read(from)? },
+            3 => PhaseEnd::MaxDuration { elapsed: Wire::read(from)? },
+            4 => PhaseEnd::TooManyOutstanding { issued: Wire::read(from)?, outstanding: Wire::read(from)? },
+            5 => PhaseEnd::Stopped(Wire::read(from)?),
+            _ => return Err(WireError::Value { what: "end of a phase" }),
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! How the rows of a data set were used. Pure.
 
+use crate::wire::fields;
+
 /// How the rows of a data set were used in a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowsUsed {
@@ -22,3 +24,5 @@ impl RowsUsed {
         (self.rows > 0).then(|| self.begun as f64 / self.rows as f64)
     }
 }
+
+fields!(RowsUsed { rows, begun, distinct });

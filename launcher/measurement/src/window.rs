@@ -49,19 +49,72 @@ pub struct StageWindow {
     end: (Option<u64>, Option<Duration>),
     /// When the stage is over; `None` if its requests decide.
     over: Option<Duration>,
+    /// Requests of the stage; `None` if time or answers decide.
+    count: Option<u64>,
+}
+
+/// The window of a stage that began at `start`, on the clock of the run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Opened {
+    pub(crate) window: StageWindow,
+    pub(crate) start: Duration,
+}
+
+/// Why a stage cannot have other margins once it was run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MarginError {
+    #[error("its requests decide when it is over, so that its cool-down is a number of requests; give a number")]
+    NoEnd,
+    #[error("how many requests it sends in its duration is not known before; give its cool-down as a length of time")]
+    NoCount,
+    #[error(
+        "its window is trimmed or cut, and begins and ends at a time; give a length of time in place of a number of requests"
+    )]
+    NoTime,
+    #[error(
+        "the rows of its data set ended it, and its window is trimmed or cut; only a run with these margins has its figures"
+    )]
+    Shortened,
 }
 
 impl StageWindow {
     pub fn new(stage: &Stage, kind: Window, schedule: Option<&Schedule>) -> StageWindow {
-        let over = over(&stage.load, schedule);
         let due = |number: u64| schedule.map(|it| it.get(number).unwrap_or(Duration::MAX));
+        let count = schedule.map(Schedule::len).or_else(|| stage.load.count());
+        StageWindow { kind, over: over(&stage.load, schedule), count, ..StageWindow::default() }.of_margins(stage, due)
+    }
+
+    /// The window of the same stage after its run, with the margins of `stage`.
+    ///
+    /// # Errors
+    /// The window needs more than is known after the run.
+    pub fn with_margins(&self, stage: &Stage) -> Result<StageWindow, MarginError> {
+        let is_count = |it: Option<Margin>| matches!(it, Some(Margin::Count(_)));
+        let is_timed = self.kind != Window::All;
+        match stage.cool_down {
+            Some(Margin::Duration(_)) if self.over.is_none() => return Err(MarginError::NoEnd),
+            Some(Margin::Count(_)) if self.count.is_none() => return Err(MarginError::NoCount),
+            _ => {}
+        }
+        // The window `all` asks only whether a request comes before another one, and their numbers tell that.
+        if is_timed && (is_count(stage.warm_up) || is_count(stage.cool_down)) {
+            return Err(MarginError::NoTime);
+        }
+        if is_timed && matches!(stage.load, Load::Closed { .. }) && self.count != stage.load.count() {
+            return Err(MarginError::Shortened);
+        }
+        Ok(self.of_margins(stage, |_| None))
+    }
+
+    /// `due`: when a request is due, from the start of the stage; `None` where it is due when a slot becomes free.
+    fn of_margins(&self, stage: &Stage, due: impl Fn(u64) -> Option<Duration>) -> StageWindow {
+        let StageWindow { over, count, .. } = *self;
         let first = match stage.warm_up {
             None => (0, Duration::ZERO),
             Some(Margin::Duration(length)) => (0, length.0),
             Some(Margin::Count(count)) => (count, due(count).unwrap_or_default()),
             Some(Margin::All) => (u64::MAX, Duration::MAX),
         };
-        let count = schedule.map(Schedule::len).or_else(|| stage.load.count());
         let end = match stage.cool_down {
             None => (None, None),
             Some(Margin::Duration(length)) => (None, over.map(|it| it.saturating_sub(length.0))),
@@ -71,7 +124,7 @@ impl StageWindow {
             }
             Some(Margin::All) => (Some(0), Some(Duration::ZERO)),
         };
-        StageWindow { kind, first, end, over }
+        StageWindow { first, end, ..*self }
     }
 
     /// When the stage is over, from its start; `None` if its requests decide.
@@ -125,6 +178,11 @@ impl StageWindow {
         Some((start.saturating_add(self.first.1), start.saturating_add(close.max(self.first.1))))
     }
 
+    /// Whether it counts each token by the time of its arrival.
+    pub(crate) fn counts_arrivals(&self) -> bool {
+        self.kind == Window::Cut
+    }
+
     fn close(&self) -> Option<Duration> {
         self.end.1.or(self.over)
     }
@@ -143,7 +201,8 @@ fn over(load: &Load, schedule: Option<&Schedule>) -> Option<Duration> {
 }
 
 variants!(WindowPart { Counted = 0, WarmUp = 1, CoolDown = 2, Late = 3 });
-fields!(StageWindow { kind, first, end, over });
+fields!(Opened { window, start });
+fields!(StageWindow { kind, first, end, over, count });
 
 #[cfg(test)]
 mod tests {
@@ -238,6 +297,31 @@ mod tests {
             &[((1, 50, 51), WarmUp), ((2, 0, 1), Counted), ((6, 0, 1), Counted), ((7, 0, 1), CoolDown)],
         );
         check(closed(None, Some(10)), Window::All, (span(2), span(3)), &edges);
+    }
+
+    #[test]
+    fn margins_after_the_run_count_like_those_before_it() {
+        let margins =
+            [None, span(2), span(30), Some(Margin::Count(0)), Some(Margin::Count(3)), Some(Margin::Count(30))];
+        let schedule = schedule(&open());
+        let requests = || (0..10).flat_map(|due| [0, 1, 40].map(|lasts| request(due, 100 + due, 100 + due + lasts)));
+        for kind in [Window::All, Window::Trimmed, Window::Cut] {
+            for (warm_up, cool_down) in margins.iter().flat_map(|it| margins.map(|other| (*it, other))) {
+                let stage = Stage { warm_up, cool_down, ..Stage::new("s", open()) };
+                let before = StageWindow::new(&stage, kind, schedule.as_ref());
+                let run = StageWindow::new(&Stage::new("s", open()), kind, schedule.as_ref());
+                let Ok(after) = run.with_margins(&stage) else {
+                    assert_ne!(kind, Window::All);
+                    continue;
+                };
+                for it in requests() {
+                    assert_eq!(after.part(secs(100), &it), before.part(secs(100), &it), "{before:?} {it:?}");
+                    let due = Some(it.scheduled - secs(100));
+                    assert_eq!(after.part_of_unissued(it.number, due), before.part_of_unissued(it.number, due));
+                }
+                assert_eq!(after.bounds(secs(100)), before.bounds(secs(100)));
+            }
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod loadgen;
 pub mod managed_server;
 pub mod markdown;
 mod markup;
+pub mod measurement_file;
 mod objectives;
 pub mod partial;
 mod policy;

@@ -7,7 +7,7 @@ use std::{
 
 use document::{Parts, ReportDocument, redact};
 use files::user_file;
-use measurement::recorder::Records;
+use measurement::{kept_run::KeptRun, recorder::Records};
 use tracing::warn;
 
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     benchmark_run::{self, Inputs},
     comment,
     folder::{Folder, StorageError},
-    junit, loadgen, markdown,
+    junit, loadgen, markdown, measurement_file,
     report_file::REPORT_FILE_NAME,
     requests_parquet, server, stages_csv, startup,
 };
@@ -39,6 +39,8 @@ pub struct Attachments<'a> {
     pub server_logs: &'a [PathBuf],
     /// Each request; `None` where the run does not ask for them.
     pub records: Option<&'a Records>,
+    /// The load for a later analysis; `None` where it is not kept.
+    pub kept: Option<&'a KeptRun>,
 }
 
 /// Writes `run.yaml`, `profile.yaml` and `benchmarkrun.yaml`: before the load, so that what a killed launcher leaves tells what
@@ -119,6 +121,9 @@ pub fn write_report(
     }
     if let Some(records) = attachments.records {
         folder.write("requests.parquet", |file| requests_parquet::write(report, records, file))?;
+    }
+    if let Some(kept) = attachments.kept {
+        folder.write(measurement_file::NAME, |file| kept.write(file))?;
     }
     Ok(())
 }

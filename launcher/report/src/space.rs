@@ -10,6 +10,10 @@ pub const REPORTS: u64 = 16 << 20;
 pub const PER_STAGE: u64 = 128 << 10;
 /// Rows that are reckoned with for a stage whose number of requests is not known before the load.
 pub const ROWS_OF_UNDECIDED_STAGE: u64 = 100_000;
+/// What a request takes in measurement.bin, without times between tokens: in the worst case, and nearly half of it in most runs.
+pub const MEASUREMENT_PER_REQUEST: u64 = 128;
+/// What the times between tokens of a request take there: 1,000 tokens, each in 4 bytes.
+pub const TOKEN_TIMES_PER_REQUEST: u64 = 4_000;
 /// An answer in an accuracy log of LoadGen: 1,000 tokens, each of them as 8 hexadecimal digits.
 pub const PER_ANSWER: u64 = 8 << 10;
 
@@ -22,8 +26,10 @@ pub struct Planned {
     pub undecided_stages: u64,
     /// Requests of all other stages.
     pub requests: u64,
-    /// Whether each request leaves a row.
+    /// Whether each request leaves a row, and its part of measurement.bin.
     pub with_rows: bool,
+    /// Whether that part holds the times between tokens.
+    pub with_token_times: bool,
     /// Answers in accuracy logs.
     pub answers: u64,
     /// Runs of the series that are to come, this one included.
@@ -46,8 +52,13 @@ impl Planned {
         let one = REPORTS
             .saturating_add(self.stages.saturating_mul(PER_STAGE))
             .saturating_add(self.answers.saturating_mul(PER_ANSWER))
-            .saturating_add(self.rows().saturating_mul(BYTES_PER_ROW));
+            .saturating_add(self.rows().saturating_mul(self.bytes_per_request()));
         one.saturating_mul(self.runs.max(1))
+    }
+
+    fn bytes_per_request(&self) -> u64 {
+        let token_times = if self.with_token_times { TOKEN_TIMES_PER_REQUEST } else { 0 };
+        BYTES_PER_ROW + MEASUREMENT_PER_REQUEST + token_times
     }
 
     fn rows(&self) -> u64 {
@@ -65,10 +76,13 @@ mod tests {
         let planned = Planned { stages: 2, requests: 1_000_000, runs: 1, ..Planned::default() };
         assert_eq!(planned.bytes(), REPORTS + 2 * PER_STAGE);
         let with_rows = Planned { with_rows: true, ..planned };
-        assert_eq!(with_rows.bytes(), REPORTS + 2 * PER_STAGE + 1_000_000 * BYTES_PER_ROW);
+        let per_request = BYTES_PER_ROW + MEASUREMENT_PER_REQUEST;
+        assert_eq!(with_rows.bytes(), REPORTS + 2 * PER_STAGE + 1_000_000 * per_request);
         assert_eq!(Planned { runs: 5, ..with_rows }.bytes(), 5 * with_rows.bytes());
         let undecided = Planned { undecided_stages: 2, ..with_rows };
-        assert_eq!(undecided.bytes() - with_rows.bytes(), 2 * ROWS_OF_UNDECIDED_STAGE * BYTES_PER_ROW);
+        assert_eq!(undecided.bytes() - with_rows.bytes(), 2 * ROWS_OF_UNDECIDED_STAGE * per_request);
+        let with_times = Planned { with_token_times: true, ..with_rows };
+        assert_eq!(with_times.bytes() - with_rows.bytes(), 1_000_000 * TOKEN_TIMES_PER_REQUEST);
         assert_eq!(Planned { answers: 10, ..planned }.bytes() - planned.bytes(), 10 * PER_ANSWER);
     }
 

@@ -1,11 +1,17 @@
-//! [I/O] `benchwright analyse`: judges a finished run by other objectives, and writes its report files again.
+//! [I/O] `benchwright analyse`: analyses a finished run again, by other objectives or with other windows, and writes its report files.
 
 use std::path::{Path, PathBuf};
 
 use analysis::objectives::Source;
 use anyhow::{Context as _, bail};
 use clap::Args;
-use launcher::{console, input, run};
+use crds::ResolvedRun;
+use document::ReportDocument;
+use launcher::{
+    console, input,
+    other_windows::{self, GivenMargin, Margins},
+    run,
+};
 use report::{Folder, report_file, terminal};
 
 use super::input_args::InputArgs;
@@ -16,6 +22,13 @@ pub(crate) struct AnalyseArgs {
     path: PathBuf,
     #[command(flatten)]
     input: InputArgs,
+    /// Leave the first requests of each stage out of the figures, in place of its own warm-up: a length of time such as 30s, a number of
+    /// requests, or 0 for none. Needs measurement.bin beside report.json
+    #[arg(long, value_name = "TIME|COUNT", value_parser = GivenMargin::parse)]
+    warm_up: Option<GivenMargin>,
+    /// Leave the last requests of each stage out of the figures, in place of its own cool-down
+    #[arg(long, value_name = "TIME|COUNT", value_parser = GivenMargin::parse)]
+    cool_down: Option<GivenMargin>,
     /// The earlier run that objectives are compared with: its results folder or its report.json
     #[arg(long, value_name = "PATH")]
     baseline: Option<PathBuf>,
@@ -29,29 +42,64 @@ pub(crate) struct AnalyseArgs {
 
 pub(crate) fn run(args: &AnalyseArgs) -> anyhow::Result<u8> {
     let (path, document) = report_file::read(&args.path)?;
-    let mut wanted = input::from_source(&args.input.local_source()?, &args.input.options())?.run;
-    let baseline = run::read_baseline(&mut wanted, args.baseline.as_deref())?;
-    let Some(slo) = &wanted.slo else {
-        bail!("the BenchmarkRun has no spec.slo, and so there is nothing to judge; add objectives")
-    };
-    let judged = document.judged(slo, baseline.as_ref().map(|it| it as &dyn Source));
+    let analysed = analysed(args, &path, &document)?;
     let output = args.output.clone().unwrap_or_else(|| beside(&path));
     let root = output.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = output.file_name().and_then(|it| it.to_str());
     let name =
         name.with_context(|| format!("--output {} has no name of a folder; name a new folder", output.display()))?;
-    let page_of = |it: &document::ReportDocument| page::run::render(it).map_err(std::io::Error::other);
+    let page_of = |it: &ReportDocument| page::run::render(it).map_err(std::io::Error::other);
     let mut folder = Folder::create(root, name)?;
-    report::copy_inputs(&mut folder, path.parent().unwrap_or(Path::new(".")))?;
-    report::write_document(&mut folder, &judged, Some(&page_of))?;
+    report::copy_inputs(&mut folder, folder_of(&path))?;
+    report::write_document(&mut folder, &analysed, Some(&page_of))?;
     let stored = folder.finish()?;
-    console::print(format!("{}report: {}\n", terminal::table(&judged), stored.path.join("report.md").display()))?;
-    Ok(run::exit_status_of(judged.outcome, None, args.gate))
+    console::print(format!("{}report: {}\n", terminal::table(&analysed), stored.path.join("report.md").display()))?;
+    Ok(run::exit_status_of(analysed.outcome, None, args.gate))
+}
+
+fn analysed(args: &AnalyseArgs, path: &Path, document: &ReportDocument) -> anyhow::Result<ReportDocument> {
+    let margins = Margins { warm_up: args.warm_up, cool_down: args.cool_down };
+    let mut wanted = wanted(args, document, margins)?;
+    let baseline = run::read_baseline(&mut wanted, args.baseline.as_deref())?;
+    let baseline = baseline.as_ref().map(|it| it as &dyn Source);
+    match &wanted.slo {
+        Some(slo) if margins.is_empty() => Ok(document.judged(slo, baseline)),
+        _ => {
+            let commit = crate::commit::COMMIT;
+            let run = &wanted;
+            other_windows::count_again(&other_windows::Order {
+                folder: folder_of(path),
+                document,
+                run,
+                baseline,
+                margins,
+                commit,
+            })
+        }
+    }
+}
+
+/// The run, with the objectives of the BenchmarkRun if there is one.
+fn wanted(args: &AnalyseArgs, document: &ReportDocument, margins: Margins) -> anyhow::Result<ResolvedRun> {
+    let of_run = document.resolved_run.clone();
+    if args.input.source().is_none() && !margins.is_empty() {
+        return Ok(of_run);
+    }
+    let wanted = input::from_source(&args.input.local_source()?, &args.input.options())?.run;
+    if wanted.slo.is_none() {
+        bail!("the BenchmarkRun has no spec.slo, and so there is nothing to judge; add objectives")
+    }
+    Ok(ResolvedRun { slo: wanted.slo, ..of_run })
+}
+
+/// The folder of a report.
+fn folder_of(report: &Path) -> &Path {
+    report.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The folder beside that of a report.
 fn beside(report: &Path) -> PathBuf {
-    let folder = report.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(report);
     // `latest` is a link, and `.` has no name.
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut name = folder.file_name().unwrap_or_default().to_owned();

@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(message(planned.bytes(), planned), None);
         let message = message(planned.bytes() - 1, planned).unwrap();
         for part in
-            ["/results", "2473 MiB free", "2474 MiB", "may need", "10000000 requests", "2 runs", "storage.pvc.size"]
+            ["/results", "4915 MiB free", "4916 MiB", "may need", "10000000 requests", "2 runs", "storage.pvc.size"]
         {
             assert!(message.contains(part), "{part}: {message}");
         }

@@ -24,7 +24,10 @@ use crate::{console, input::Input, scoring::mmlu};
 use analysis::{Evidence, Measured, loadgen::judged::LoadGenTests, objectives::Source};
 use document::{Parts, ReportDocument};
 use engine::stop::StopState;
-use measurement::recorder::Keep;
+use measurement::{
+    kept_run::{Findings, KeptRun},
+    recorder::Keep,
+};
 use report::{Attachments, earlier_attempt::MESSAGE_FILE_NAME, repeats::StartTimes};
 
 /// A load and what it is judged by.
@@ -49,7 +52,7 @@ impl Order<'_> {
         // LoadGen's figures are computed from the record of every sample, and each question is listed with its latency.
         let with_records =
             input.workload.loadgen.is_some() || matches!(input.workload.requests, RequestSource::Questions(_));
-        let needed = if with_records { Keep::Records } else { keep };
+        let needed = if with_records && keep == Keep::Summary { Keep::Records } else { keep };
         let Loaded {
             ready,
             server,
@@ -101,10 +104,14 @@ impl Order<'_> {
         let loadgen = input.workload.loadgen.is_some().then(|| LoadGenTests::from_tests(tests, trials));
         let shared = options.in_pod().then(|| target::shared_remark(&input.spec, &input.run)).flatten();
         let fallback = replicas.as_ref().and_then(|it| it.fallback.clone());
-        let analysis = analysis::analyse(&Evidence {
+        let findings = Findings {
             // Outside of a cluster nothing keeps runs apart, and `target.exclusive` has no effect.
             doubts: server.remark().into_iter().chain(fallback).chain(shared).collect(),
             lost_target: death.map(|it| it.headline()),
+        };
+        let analysis = analysis::analyse(&Evidence {
+            doubts: findings.doubts.clone(),
+            lost_target: findings.lost_target.clone(),
             loadgen: loadgen.as_ref(),
             accuracy: scored.as_ref().map(|it| it.accuracy.clone()),
             profiling,
@@ -113,7 +120,7 @@ impl Order<'_> {
             ..Evidence::new(Measured::from(&load), &input.workload, &input.run, &ready.model)
         });
         server_metrics::log(analysis.servers.as_ref());
-        let records = load.recorder.records.as_ref().filter(|_| keep != Keep::Summary);
+        let kept = if keep == Keep::Summary { None } else { KeptRun::new(load, findings) };
         let parts = Parts {
             commit: options.commit,
             analysis: &analysis,
@@ -131,7 +138,9 @@ impl Order<'_> {
         let attachments = Attachments {
             accuracy_files: scored.as_ref().map_or(&[], |it| &it.files),
             server_logs: managed.as_ref().map_or(&[], |it| &it.logs),
-            records,
+            records: kept.as_ref().map(KeptRun::records),
+            // Other windows have no meaning for LoadGen tests.
+            kept: kept.as_ref().filter(|_| loadgen.is_none()),
         };
         let document = parts.document().map_err(|error| Failure::storage(error.to_string()))?;
         let start = managed.as_ref().map(|it| StartTimes::new(&it.document, &it.starts)).unwrap_or_default();

@@ -136,12 +136,13 @@ impl Store {
         requests: u64,
         undecided_stages: u64,
     ) -> Result<(), Failure> {
-        let with_rows = self.keep(&input.run) == Keep::Records;
-        let planned = Planned { requests, undecided_stages, with_rows, ..planned(input, workload) };
+        let keep = self.keep(&input.run);
+        let (with_rows, with_token_times) = (keep != Keep::Summary, keep == Keep::RecordsAndGaps);
+        let planned = Planned { requests, undecided_stages, with_rows, with_token_times, ..planned(input, workload) };
         match self.check_space(planned) {
             Err(error) if input.run.storage_required => Err(Failure::storage(error.to_string())),
             Err(error) => {
-                warn!(%error, "the run goes on, as storage.required says; requests.parquet is left out if there is no room for it");
+                warn!(%error, "the run goes on, as storage.required says; requests.parquet and measurement.bin are left out if there is no room for them");
                 Ok(())
             }
             Ok(()) => Ok(()),
@@ -171,8 +172,9 @@ impl Store {
     /// What is to be kept of each request for the report.
     pub(super) fn keep(&self, run: &ResolvedRun) -> Keep {
         match (self, run.per_request_records) {
-            (Store::Open { .. }, PerRequestRecords::Full) => Keep::Records,
-            _ => Keep::Summary,
+            (Store::Off, _) | (_, PerRequestRecords::None) => Keep::Summary,
+            (_, PerRequestRecords::Full) => Keep::Records,
+            (_, PerRequestRecords::FullWithTokenTimes) => Keep::RecordsAndGaps,
         }
     }
 
@@ -200,7 +202,8 @@ impl Store {
             warn!(folder = %path, "files of the results folder were moved or deleted while the run went on: they are written again");
         }
         let records = attachments.records.filter(|it| rows_fit(folder.path(), it, parts.run));
-        let attachments = Attachments { records, ..attachments };
+        let kept = attachments.kept.filter(|_| records.is_some());
+        let attachments = Attachments { records, kept, ..attachments };
         let inputs_written = if is_there { Ok(()) } else { report::write_inputs(&mut folder, inputs) };
         let written = inputs_written
             .and_then(|()| report::write_report(&mut folder, parts, document, &attachments, Some(&page_of)))
@@ -233,10 +236,12 @@ fn rows_fit(folder: &Path, records: &Records, run: &ResolvedRun) -> bool {
     if run.storage_required {
         return true;
     }
-    let needed = Planned { with_rows: true, requests: records.len() as u64, ..Planned::default() }.bytes();
+    let with_token_times = run.per_request_records == PerRequestRecords::FullWithTokenTimes;
+    let requests = records.len() as u64;
+    let needed = Planned { with_rows: true, with_token_times, requests, ..Planned::default() }.bytes();
     let fit = free_space::free(folder).is_none_or(|free| needed <= free);
     if !fit {
-        warn!(folder = %folder.display(), "there is no room for requests.parquet, which is left out");
+        warn!(folder = %folder.display(), "there is no room for requests.parquet and measurement.bin, which are left out");
     }
     fit
 }

@@ -15,12 +15,8 @@ pub(super) fn budget(needs_all: bool, keep: Keep, planned: u64, threads: usize) 
     if let Some(message) = too_few(left, planned, threads as u64, needs_all) {
         warn!("{message}");
     }
-    // With gaps, which only the bench keeps, the size of a record depends on the number of tokens of the answer, which is not known before the load.
-    if needs_all || keep == Keep::RecordsAndGaps {
-        RecordBudget::default()
-    } else {
-        RecordBudget::for_records(records_that_fit(left))
-    }
+    // With times between tokens the memory holds fewer records than the warning says: nobody knows before how many tokens come.
+    if needs_all { RecordBudget::default() } else { RecordBudget::for_records(records_that_fit(left)) }
 }
 
 /// How many records fit.

@@ -1,22 +1,19 @@
 //! The binary form of a recorder: see [`crate::wire`].
 
-use super::{KeptOutput, Opened, Recorder};
+use super::{KeptOutput, Recorder};
 use crate::wire::{Reader, Wire, WireError, Writer, fields, form};
 
 impl Recorder {
-    /// Whether there is one entry for each stage, and one list of gaps for each record.
+    /// Whether there is one entry for each stage, and a tape where there are records.
     fn is_consistent(&self) -> bool {
         let stages = self.stages.len();
-        let gaps = self.gaps.as_ref().map(Vec::len);
-        let records = self.records.as_ref().map(super::Records::len);
         [self.series.len(), self.windows.len()] == [stages; 2]
             && [self.probes.len(), self.sessions.len()].iter().all(|it| [0, stages].contains(it))
-            && gaps.is_none_or(|it| Some(it) == records)
+            && self.tape.is_some() == self.records.is_some()
     }
 }
 
 fields!(KeptOutput { stage, number, row, ended, output });
-fields!(Opened { window, start });
 
 impl Wire for Recorder {
     fn write(&self, to: &mut Writer) {
@@ -24,7 +21,7 @@ impl Wire for Recorder {
             stages,
             records,
             strays,
-            gaps,
+            tape,
             outputs,
             classes,
             probes,
@@ -37,7 +34,7 @@ impl Wire for Recorder {
         stages.write(to);
         records.write(to);
         strays.write(to);
-        gaps.write(to);
+        tape.write(to);
         outputs.write(to);
         classes.write(to);
         probes.write(to);
@@ -53,7 +50,7 @@ impl Wire for Recorder {
             stages: Wire::read(from)?,
             records: Wire::read(from)?,
             strays: Wire::read(from)?,
-            gaps: Wire::read(from)?,
+            tape: Wire::read(from)?,
             outputs: Wire::read(from)?,
             classes: Wire::read(from)?,
             probes: Wire::read(from)?,

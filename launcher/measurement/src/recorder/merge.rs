@@ -1,6 +1,6 @@
 //! Adds the results of other recorders for the same workload.
 
-use super::Recorder;
+use super::{Recorder, Tape};
 
 /// Why two recorders cannot be merged: they are not of the same workload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +35,7 @@ impl Recorder {
         }
         for (what, mine, theirs) in [
             ("records", self.records.is_some(), other.records.is_some()),
-            ("the times between tokens", self.gaps.is_some(), other.gaps.is_some()),
+            ("the times between tokens", self.has_token_times(), other.has_token_times()),
         ] {
             if mine != theirs {
                 return Err(MergeError::Keep { what });
@@ -50,6 +50,10 @@ impl Recorder {
         }
         self.add(other);
         Ok(())
+    }
+
+    fn has_token_times(&self) -> bool {
+        self.tape.as_ref().is_some_and(Tape::has_token_times)
     }
 
     /// Adds the results of another worker of the same plan.
@@ -77,8 +81,8 @@ impl Recorder {
         if let (Some(mine), Some(theirs)) = (&mut self.records, other.records) {
             mine.append(theirs);
         }
-        if let (Some(mine), Some(theirs)) = (&mut self.gaps, other.gaps) {
-            mine.extend(theirs);
+        if let (Some(mine), Some(theirs)) = (&mut self.tape, other.tape) {
+            mine.append(theirs);
         }
     }
 }

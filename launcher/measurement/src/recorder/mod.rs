@@ -10,9 +10,11 @@ mod form;
 mod merge;
 mod records;
 mod request_sample;
+mod rewindow;
 pub mod series;
 mod session_tally;
 mod tally;
+mod tape;
 mod wire_tally;
 
 use std::time::Duration;
@@ -25,17 +27,22 @@ use crate::{
     latency_origin::LatencyOrigin,
     output::Output,
     record::{RequestOutcome, RequestRecord},
-    window::{StageWindow, WindowPart},
+    window::{Opened, StageWindow, WindowPart},
 };
 
 pub use breakdown::Breakdown;
 pub use earliest::Earliest;
 pub use merge::MergeError;
+use records::Pushed;
 pub use records::{InFigures, RecordBudget, Records};
 pub use request_sample::{MOST_SAMPLED, RequestSample, SampledRequest};
+pub use rewindow::RewindowError;
 pub use series::TimeSeries;
 pub use session_tally::{SessionEnd, SessionTally, TURNS, TurnTally};
+use tally::is_good;
 pub use tally::{CauseTally, StageTally};
+pub use tape::Tape;
+use tape::{Entry, Event};
 pub use wire_tally::{SetAside, Steps, WireTally};
 
 /// What is kept of each request beside counts and histograms.
@@ -74,8 +81,8 @@ pub struct Recorder {
     pub records: Option<Records>,
     /// Requests whose stage does not exist.
     strays: u64,
-    /// The times between the content events of each record, in the same order; `None` if they are not kept.
-    pub gaps: Option<Vec<InterTokenTimes>>,
+    /// What it was told beside the records; `None` if the run asks for no records.
+    pub tape: Option<Tape>,
     /// The outputs that were to be kept, of requests that ended well, in the order in which they ended. The load
     /// chooses these requests, and the size of each output is bounded.
     pub outputs: Vec<KeptOutput>,
@@ -93,12 +100,6 @@ pub struct Recorder {
     goodput: Goodput,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Opened {
-    window: StageWindow,
-    start: Duration,
-}
-
 impl Recorder {
     pub fn new(stages: usize, goodput: Goodput, keep: Keep) -> Self {
         // No clones of one tally: a new histogram takes no memory before its first count.
@@ -106,7 +107,7 @@ impl Recorder {
         Recorder {
             stages: tallies,
             records: (keep != Keep::Summary).then(Records::default),
-            gaps: (keep == Keep::RecordsAndGaps).then(Vec::new),
+            tape: (keep != Keep::Summary).then(|| Tape::new(keep == Keep::RecordsAndGaps)),
             strays: 0,
             outputs: Vec::new(),
             classes: Vec::new(),
@@ -137,6 +138,7 @@ impl Recorder {
 
     /// Bounds the number of records, if any are kept.
     pub fn with_record_budget(mut self, budget: RecordBudget) -> Self {
+        self.tape = self.tape.map(|it| it.with_budget(budget.clone()));
         self.records = self.records.map(|_| Records::new(budget));
         self
     }
@@ -164,6 +166,8 @@ impl Recorder {
         let (Some(opened), Some(tally)) = (self.windows.get_mut(stage), self.stages.get_mut(stage)) else { return };
         *opened = Opened { window, start };
         tally.window_bounds = opened.window.bounds(start).filter(|_| !opened.window.is_empty());
+        let opened = *opened;
+        self.note(|| Event::Open { stage, opened });
     }
 
     /// Ends the window of a stage that was stopped, if it has not ended. `later`: whether more requests would have been
@@ -176,24 +180,38 @@ impl Recorder {
             tally.window_bounds =
                 tally.window_bounds.filter(|(open, _)| *open < now).map(|(open, close)| (open, close.min(now)));
         }
+        self.note(|| Event::StopEarly { stage, now, later });
+    }
+
+    /// Notes what it was told.
+    fn note(&mut self, event: impl FnOnce() -> Event) {
+        if let Some(tape) = &mut self.tape {
+            tape.note(&event());
+        }
     }
 
     /// Counts one request in the part of the stage to which it belongs.
     pub fn record(&mut self, request: RequestRecord, wire: &WireTally) {
-        let stage = request.stage as usize;
-        if let Some(series) = self.series.get_mut(stage) {
+        if let Some(series) = self.series.get_mut(request.stage as usize) {
             series.record(&request, wire);
             self.sample.record(&request);
         }
+        let is_good = request.outcome.is_success() && is_good(&request, wire, &self.goodput);
+        self.count(request, wire, is_good);
+    }
+
+    /// Counts a request in the tallies and keeps its record. `is_good`: whether it met every goodput bound.
+    fn count(&mut self, request: RequestRecord, wire: &WireTally, is_good: bool) {
+        let stage = request.stage as usize;
         let in_figures = match (self.stages.get_mut(stage), self.windows.get(stage)) {
             (Some(tally), Some(Opened { window, start })) => match (window.part(*start, &request), tally.window_bounds)
             {
                 (WindowPart::Counted, bounds) => {
                     let class = request.class.and_then(|it| self.classes.get_mut(it.get()));
                     if let Some(class) = class {
-                        class.record_in(bounds, &request, wire, &self.goodput);
+                        class.record_in(bounds, &request, wire, is_good);
                     }
-                    let in_figures = tally.record_in(bounds, &request, wire, &self.goodput);
+                    let in_figures = tally.record_in(bounds, &request, wire, is_good);
                     if let Some(sessions) = self.sessions.get_mut(stage) {
                         sessions.record_turn(&request, in_figures.answer);
                     }
@@ -209,15 +227,37 @@ impl Recorder {
                 InFigures::default()
             }
         };
-        let kept = self.records.as_mut().is_some_and(|records| records.push(request, in_figures));
-        if let Some(gaps) = self.gaps.as_mut().filter(|_| kept) {
-            gaps.push(wire.gaps.clone());
+        self.keep(request, in_figures, wire, is_good);
+    }
+
+    /// Keeps a request that was counted, if the run asks for records and there is room.
+    fn keep(&mut self, request: RequestRecord, in_figures: InFigures, wire: &WireTally, is_good: bool) {
+        let (Some(records), Some(tape)) = (&mut self.records, &mut self.tape) else { return };
+        tape.note_request(&request, wire, is_good);
+        match records.push(request, in_figures) {
+            Pushed::IntoBlock => {}
+            Pushed::IntoNewBlock => tape.pay(RecordBudget::TAPE_OF_BLOCK),
+            Pushed::LeftOut => tape.lose(),
         }
+    }
+
+    /// The times between the content events of each record, in the same order; `None` if they were not kept.
+    pub fn gaps(&self) -> Option<Vec<InterTokenTimes>> {
+        let (tape, records) = (self.tape.as_ref()?, self.records.as_ref()?);
+        if !tape.has_token_times() || !tape.is_whole() {
+            return None;
+        }
+        let requests = tape.recorders().flatten().filter_map(|it| match it {
+            Ok(Entry::Request(entry)) => Some(entry),
+            _ => None,
+        });
+        Some(records.iter().zip(requests).map(|(record, entry)| entry.of(record).wire.gaps).collect())
     }
 
     /// Counts a session that has ended or was cut short in the part of the stage to which it belongs, like a request that was due with
     /// its first turn and ended with its last. `has_all`: whether it has sent all its turns.
     pub fn record_session(&mut self, session: &SessionEnd, has_all: bool) {
+        self.note(|| Event::Session { end: session.clone(), has_all });
         let Some((began, ended)) = session.began.zip(session.ended) else { return };
         let stage = session.stage;
         let (Some(Opened { window, start }), Some(of_stage), Some(tally)) =
@@ -233,6 +273,7 @@ impl Recorder {
 
     /// Counts how long a request that the load wanted waited for the turn before it, if the request was due within the window.
     pub fn record_hold(&mut self, stage: usize, number: u64, due: Duration, held: Duration) {
+        self.note(|| Event::Hold { stage, number, due, held });
         let (Some(Opened { window, start }), Some(tally)) = (self.windows.get(stage), self.sessions.get_mut(stage))
         else {
             return;
@@ -249,7 +290,7 @@ impl Recorder {
     /// Counts one probe of the stage that it names.
     pub fn record_probe(&mut self, request: &RequestRecord, wire: &WireTally) {
         if let Some(tally) = self.probes.get_mut(request.stage as usize) {
-            tally.record(request, wire, &Goodput::default());
+            tally.record(request, wire, true);
         }
     }
 
@@ -267,6 +308,9 @@ impl Recorder {
             return;
         };
         for (number, due) in unissued {
+            if let Some(tape) = &mut self.tape {
+                tape.note(&Event::Unissued { stage, number, due, outcome });
+            }
             if let Some((series, due)) = self.series.get_mut(stage).zip(due) {
                 series.record_unissued(start.saturating_add(due));
             }

@@ -18,27 +18,32 @@ use crate::{
 
 /// Records in a block: less than a megabyte.
 const BLOCK: usize = 4_096;
+/// Memory for the entry of a request on the tape, without times between tokens.
+const PER_ENTRY: usize = 8;
 
-/// How many more blocks all recorders of a load together may begin.
+/// How much more memory the records of all recorders of a load together may take.
 #[derive(Clone, Debug, Default)]
 pub struct RecordBudget(Arc<Blocks>);
 
 #[derive(Debug, Default)]
 struct Blocks {
-    /// Blocks left; `None`: no bound.
+    /// Bytes left; `None`: no bound.
     left: Option<AtomicU64>,
     /// Set when a recorder had no room for a record: from then on no recorder keeps any.
     is_spent: AtomicBool,
 }
 
 impl RecordBudget {
-    /// Memory for a record: the record itself, and its part of what the report sorts.
+    /// Memory for a record: the record itself, its entry of the tape, and its part of what the report sorts.
     pub const BYTES_PER_RECORD: u64 =
-        (size_of::<RequestRecord>() + size_of::<InFigures>() + 3 * size_of::<u64>()) as u64;
+        (size_of::<RequestRecord>() + size_of::<InFigures>() + PER_ENTRY + 3 * size_of::<u64>()) as u64;
+    /// Memory for the entries of a block of records without times between tokens.
+    pub(super) const TAPE_OF_BLOCK: u64 = (BLOCK * PER_ENTRY) as u64;
+    const BYTES_PER_BLOCK: u64 = BLOCK as u64 * Self::BYTES_PER_RECORD;
 
     /// Room for this many records, rounded down to whole blocks.
     pub fn for_records(records: u64) -> RecordBudget {
-        let left = Some(AtomicU64::new(records / BLOCK as u64));
+        let left = Some(AtomicU64::new((records / BLOCK as u64).saturating_mul(Self::BYTES_PER_BLOCK)));
         RecordBudget(Arc::new(Blocks { left, is_spent: AtomicBool::new(false) }))
     }
 
@@ -50,11 +55,11 @@ impl RecordBudget {
         blocks.saturating_mul(block)
     }
 
-    /// Takes a block; `false` if none is left.
-    fn take(&self) -> bool {
+    /// Takes memory; `false` if less is left.
+    pub(super) fn take(&self, bytes: u64) -> bool {
         let Some(left) = &self.0.left else { return true };
         // Relaxed: no other data depends on it.
-        left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(1)).is_ok()
+        left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(bytes)).is_ok()
     }
 
     fn is_spent(&self) -> bool {
@@ -79,6 +84,15 @@ pub struct InFigures {
     pub failed: bool,
 }
 
+/// What became of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pushed {
+    IntoBlock,
+    IntoNewBlock,
+    /// There was no room for it.
+    LeftOut,
+}
+
 /// Records in the order in which the requests ended, one worker's after the other's.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
@@ -94,19 +108,26 @@ impl Records {
         Records { budget, ..Records::default() }
     }
 
-    /// Keeps a record; `false` if there is no room for it.
-    pub fn push(&mut self, record: RequestRecord, in_figures: InFigures) -> bool {
+    /// No records, and so many without room.
+    pub(crate) fn with_left_out(left_out: u64) -> Records {
+        Records { left_out, ..Records::default() }
+    }
+
+    /// Keeps a record, if there is room for it.
+    pub fn push(&mut self, record: RequestRecord, in_figures: InFigures) -> Pushed {
+        let has_place = self.has_place();
         // After one record was left out no worker keeps another one, so that the records are those of the requests that
         // ended first.
-        let kept = !self.budget.is_spent() && (self.has_place() || self.begin_block());
+        let kept = !self.budget.is_spent() && (has_place || self.begin_block());
         if let (true, Some(block), Some(flags)) = (kept, self.blocks.last_mut(), self.in_figures.last_mut()) {
             block.push(record);
             flags.push(in_figures);
+            if has_place { Pushed::IntoBlock } else { Pushed::IntoNewBlock }
         } else {
             self.budget.spend();
             self.left_out += 1;
+            Pushed::LeftOut
         }
-        kept
     }
 
     fn has_place(&self) -> bool {
@@ -116,8 +137,9 @@ impl Records {
     fn begin_block(&mut self) -> bool {
         let (mut block, mut flags) = (Vec::new(), Vec::new());
         // If memory runs out in spite of the bound, records are lost, but not the run.
-        let begun =
-            self.budget.take() && block.try_reserve_exact(BLOCK).is_ok() && flags.try_reserve_exact(BLOCK).is_ok();
+        let begun = self.budget.take(RecordBudget::BYTES_PER_BLOCK)
+            && block.try_reserve_exact(BLOCK).is_ok()
+            && flags.try_reserve_exact(BLOCK).is_ok();
         if begun {
             self.blocks.push(block);
             self.in_figures.push(flags);
@@ -214,13 +236,13 @@ impl Wire for Records {
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Records, WireError> {
-        let mut records = Records { left_out: u64::read(from)?, ..Records::default() };
+        let mut records = Records::with_left_out(u64::read(from)?);
         let count = from.count()?;
         let blocks = count.div_ceil(BLOCK) * BLOCK;
         from.allocate(blocks.saturating_mul(size_of::<RequestRecord>() + size_of::<InFigures>()))?;
         for _ in 0..count {
             let (record, in_figures) = Wire::read(from)?;
-            if !records.push(record, in_figures) {
+            if records.push(record, in_figures) == Pushed::LeftOut {
                 return Err(from.out_of_memory());
             }
         }

@@ -236,6 +236,21 @@ impl TurnTally {
     }
 }
 
+fields!(SessionEnd {
+    stage,
+    number,
+    began,
+    ended,
+    turns,
+    failed,
+    is_cut,
+    is_partial,
+    shortened_turns,
+    with_usage,
+    input_tokens,
+    output_tokens,
+});
+
 fields!(SessionTally {
     begun,
     complete,

@@ -180,18 +180,19 @@ impl LengthSums {
 }
 
 impl StageTally {
-    /// Counts one request in a window with these bounds, or without, and returns the figures in which it counts.
+    /// Counts one request in a window with these bounds, or without, and returns the figures in which it counts. `is_good`: whether it
+    /// meets every goodput bound, if it succeeded.
     pub fn record_in(
         &mut self,
         bounds: Option<(Duration, Duration)>,
         request: &RequestRecord,
         wire: &WireTally,
-        goodput: &Goodput,
+        is_good: bool,
     ) -> InFigures {
         self.widen(bounds);
         match bounds {
-            None => self.record(request, wire, goodput),
-            Some(bounds) => self.record_within(bounds, request, wire, goodput),
+            None => self.record(request, wire, is_good),
+            Some(bounds) => self.record_within(bounds, request, wire, is_good),
         }
     }
 
@@ -205,13 +206,13 @@ impl StageTally {
 
     /// Counts one request and returns the figures in which it counts. The gaps of a failed request are left out, like
     /// its other latencies.
-    pub fn record(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> InFigures {
+    pub fn record(&mut self, request: &RequestRecord, wire: &WireTally, is_good: bool) -> InFigures {
         self.count(request.outcome, request, wire);
         self.record_send(request);
         self.last_end = self.last_end.max(Some(request.ended));
         let mut used = InFigures { send: true, answer: request.outcome.is_success(), ..InFigures::default() };
         if used.answer {
-            used.good = self.record_success(request, wire, goodput);
+            used.good = self.record_success(request, wire, is_good);
             self.output_tokens_total += u64::from(request.osl());
             let several = several_tokens(request, wire);
             wire.gaps.iter().for_each(|gap| self.record_gap(gap, several));
@@ -227,7 +228,7 @@ impl StageTally {
         (open, close): (Duration, Duration),
         request: &RequestRecord,
         wire: &WireTally,
-        goodput: &Goodput,
+        is_good: bool,
     ) -> InFigures {
         let over = request.ended <= close;
         let mut used = InFigures {
@@ -241,7 +242,7 @@ impl StageTally {
             self.record_send(request);
         }
         if used.answer {
-            used.good = self.record_success(request, wire, goodput);
+            used.good = self.record_success(request, wire, is_good);
         }
         if used.failed {
             return used;
@@ -307,8 +308,8 @@ impl StageTally {
         }
     }
 
-    /// `true`: it met every goal.
-    fn record_success(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool {
+    /// Returns `is_good`.
+    fn record_success(&mut self, request: &RequestRecord, wire: &WireTally, is_good: bool) -> bool {
         let osl = request.osl();
         for (times, time) in [
             (&mut self.ttft_scheduled, request.ttft_scheduled()),
@@ -353,9 +354,8 @@ impl StageTally {
         self.output_of_requested.add(osl, request.requested_output_tokens);
         self.output_length_misses +=
             u64::from(request.requested_output_tokens.is_some_and(|requested| requested != osl));
-        let good = is_good(request, wire, goodput);
-        self.good += u64::from(good);
-        good
+        self.good += u64::from(is_good);
+        is_good
     }
 
     /// Adds the tally of another worker for the same stage.
@@ -491,7 +491,7 @@ fn is_failure(request: &RequestRecord) -> bool {
 }
 
 /// Whether a request met every bound. A missing figure does not meet its bound.
-fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool {
+pub(super) fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool {
     let (tokens, gaps) = several_tokens(request, wire).unwrap_or((1, 1));
     [
         (goodput.ttft, request.ttft_scheduled()),

@@ -167,7 +167,7 @@ fn requests_that_were_never_sent_are_cancelled_and_leave_no_record() {
 fn cut(open: u64, close: u64, requests: &[(RequestRecord, WireTally)]) -> StageTally {
     let mut tally = StageTally { window_bounds: Some((millis(open), millis(close))), ..StageTally::default() };
     let one = |(request, wire): &(RequestRecord, WireTally)| {
-        tally.record_within((millis(open), millis(close)), request, wire, &Goodput::default())
+        tally.record_within((millis(open), millis(close)), request, wire, true)
     };
     let used: Vec<InFigures> = requests.iter().map(one).collect();
     // The returned figures are those that were counted.

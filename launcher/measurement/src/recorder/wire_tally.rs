@@ -95,4 +95,5 @@ pub(super) fn several_tokens(request: &RequestRecord, wire: &WireTally) -> Optio
     (later > gaps).then_some((later, gaps))
 }
 
+fields!(Steps { build, written, head, parse });
 fields!(SetAside { told, requested, events });

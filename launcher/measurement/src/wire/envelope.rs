@@ -3,7 +3,7 @@
 use super::{Reader, Wire, WireError, Writer};
 
 /// The version of the format that this release writes and reads.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 const MAGIC: [u8; 4] = *b"BWMS";
 /// Magic, version, kind and the length of the content.

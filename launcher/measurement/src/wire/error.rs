@@ -1,12 +1,13 @@
 //! Why bytes are no measurement.
 
+use std::io;
+
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     #[error("the bytes are no measurement of Benchwright")]
     NoMeasurement,
     #[error(
-        "the measurement has version {found} of its format, and this release reads version {reads}; run all processes of a run with the \
-         same release"
+        "the measurement has version {found} of its format, and this release reads version {reads}; read it with the release that wrote it"
     )]
     Version { found: u16, reads: u16 },
     #[error("the measurement is no {wanted}")]
@@ -22,4 +23,13 @@ pub enum WireError {
     /// A form with the right checksum that no launcher wrote.
     #[error("the measurement has no valid {what}; this is a bug, please report it")]
     Value { what: &'static str },
+}
+
+/// Why a stream has no measurement.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Wire(#[from] WireError),
 }

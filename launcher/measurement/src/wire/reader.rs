@@ -11,7 +11,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8], memory: usize) -> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8], memory: usize) -> Reader<'a> {
         Reader { bytes, memory, left: memory }
     }
 
@@ -21,7 +21,7 @@ impl<'a> Reader<'a> {
         if self.bytes.is_empty() { Ok(()) } else { Err(WireError::Value { what: "end" }) }
     }
 
-    pub(super) fn byte(&mut self) -> Result<u8, WireError> {
+    pub(crate) fn byte(&mut self) -> Result<u8, WireError> {
         Ok(self.all(1)?[0])
     }
 
@@ -47,6 +47,10 @@ impl<'a> Reader<'a> {
             }
         }
         Err(invalid)
+    }
+
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.bytes.is_empty()
     }
 
     /// The number of entries of a list. Each of them has at least one byte.

@@ -6,8 +6,12 @@ use std::{
     time::Duration,
 };
 
-use crds::units::Span;
-use workload_profiles::workload::{Goodput, Window};
+use crds::units::{RequestRate, Span};
+use jiff::Timestamp;
+use workload_profiles::{
+    Notice,
+    workload::{Goodput, Window},
+};
 
 use super::{Reader, WireError, Writer};
 
@@ -277,5 +281,40 @@ impl Wire for Span {
     }
 }
 
+impl<T: Wire, E: Wire> Wire for Result<T, E> {
+    fn write(&self, to: &mut Writer) {
+        self.is_ok().write(to);
+        match self {
+            Ok(value) => value.write(to),
+            Err(error) => error.write(to),
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Result<T, E>, WireError> {
+        Ok(if bool::read(from)? { Ok(T::read(from)?) } else { Err(E::read(from)?) })
+    }
+}
+
+impl Wire for RequestRate {
+    fn write(&self, to: &mut Writer) {
+        self.per_second().write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<RequestRate, WireError> {
+        RequestRate::try_from(f64::read(from)?).map_err(|_| WireError::Value { what: "rate" })
+    }
+}
+
+impl Wire for Timestamp {
+    fn write(&self, to: &mut Writer) {
+        self.as_nanosecond().write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Timestamp, WireError> {
+        Timestamp::from_nanosecond(i128::read(from)?).map_err(|_| WireError::Value { what: "time of day" })
+    }
+}
+
+fields!(Notice { path, message });
 fields!(Goodput { ttft, tpot, itl, ntpot, latency });
 variants!(Window { All = 0, Trimmed = 1, Cut = 2 });

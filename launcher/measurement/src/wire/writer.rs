@@ -6,7 +6,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// SplitMix64.
-pub(super) struct Draws(pub(super) u64);
+pub(crate) struct Draws(pub(crate) u64);
 
 impl Draws {
     fn next(&mut self) -> u64 {
@@ -24,7 +24,7 @@ impl Draws {
         value ^ (value >> 31)
     }
 
-    pub(super) fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
@@ -58,9 +58,12 @@ impl Draws {
 }
 
 /// A workload, as far as recorders know it.
-pub(super) struct Load {
-    pub(super) goodput: Goodput,
-    pub(super) keep: Keep,
+#[derive(Clone)]
+pub(crate) struct Load {
+    pub(crate) goodput: Goodput,
+    pub(crate) keep: Keep,
+    pub(crate) kind: Window,
+    pub(crate) stages: Vec<Stage>,
     windows: Vec<(StageWindow, Duration)>,
     origins: Vec<LatencyOrigin>,
     classes: usize,
@@ -69,7 +72,7 @@ pub(super) struct Load {
 }
 
 impl Load {
-    pub(super) fn new(draws: &mut Draws) -> Load {
+    pub(crate) fn new(draws: &mut Draws) -> Load {
         let span = |draws: &mut Draws| Span(draws.time());
         let goodput = Goodput { ttft: draws.maybe(span), itl: draws.maybe(span), ..Goodput::default() };
         let kind = draws.one_of(&[Window::All, Window::Trimmed, Window::Cut]);
@@ -87,13 +90,16 @@ impl Load {
                 false => Margin::Duration(Span(Duration::from_secs(draws.below(9)))),
             };
             let stage = Stage { warm_up: draws.maybe(margin), cool_down: draws.maybe(margin), ..Stage::new("s", load) };
-            (StageWindow::new(&stage, kind, None), Duration::from_millis(draws.below(9_000)))
+            let window = (StageWindow::new(&stage, kind, None), Duration::from_millis(draws.below(9_000)));
+            (stage, window)
         };
-        let windows: Vec<_> = (0..=draws.below(3)).map(|_| window(draws)).collect();
+        let (stages, windows): (Vec<_>, Vec<_>) = (0..=draws.below(3)).map(|_| window(draws)).unzip();
         Load {
             goodput,
             keep: draws.one_of(&[Keep::Summary, Keep::Records, Keep::RecordsAndGaps]),
             origins: windows.iter().map(|_| draws.one_of(&[LatencyOrigin::Scheduled, LatencyOrigin::Sent])).collect(),
+            kind,
+            stages,
             windows,
             classes: draws.below(3) as usize,
             has_probes: draws.flip(),
@@ -101,11 +107,37 @@ impl Load {
         }
     }
 
-    pub(super) fn stages(&self) -> usize {
+    pub(crate) fn with_keep(self, keep: Keep) -> Load {
+        Load { keep, ..self }
+    }
+
+    pub(crate) fn stages(&self) -> usize {
         self.windows.len()
     }
 
-    pub(super) fn recorder(&self) -> Recorder {
+    /// The same load with other margins, such as a stage may have after its run.
+    pub(crate) fn with_other_margins(&self, draws: &mut Draws) -> Load {
+        let mut load = self.clone();
+        let of_stages = load.stages.iter_mut().zip(&mut load.windows);
+        for (stage, (window, _)) in of_stages {
+            if draws.below(4) == 0 {
+                continue;
+            }
+            let has_count = stage.load.count().is_some();
+            let margin = |draws: &mut Draws, by_count: bool| match by_count {
+                true => Margin::Count(draws.below(9)),
+                false => Margin::Duration(Span(Duration::from_secs(draws.below(9)))),
+            };
+            let by_count = self.kind == Window::All && draws.flip();
+            stage.warm_up = draws.maybe(|it| margin(it, by_count));
+            let is_possible = self.kind == Window::All || !has_count;
+            stage.cool_down = draws.maybe(|it| margin(it, has_count)).filter(|_| is_possible);
+            *window = StageWindow::new(stage, self.kind, None);
+        }
+        load
+    }
+
+    pub(crate) fn recorder(&self) -> Recorder {
         let mut recorder = Recorder::new(self.stages(), self.goodput.clone(), self.keep)
             .with_latency_origins(self.origins.iter().copied())
             .with_classes(self.classes);
@@ -122,7 +154,7 @@ impl Load {
     }
 
     /// What happens next. No two events have the same number.
-    pub(super) fn event(&self, draws: &mut Draws, number: u64) -> Event {
+    pub(crate) fn event(&self, draws: &mut Draws, number: u64) -> Event {
         // One stage more than there are: its requests are strays.
         let stage = match draws.below(20) {
             0 => self.stages(),
@@ -146,7 +178,7 @@ impl Load {
 }
 
 /// What a recorder is told.
-pub(super) enum Event {
+pub(crate) enum Event {
     Request(RequestRecord, WireTally),
     Probe(RequestRecord, WireTally),
     Session(SessionEnd, bool),
@@ -156,7 +188,11 @@ pub(super) enum Event {
 }
 
 impl Event {
-    pub(super) fn record(&self, recorder: &mut Recorder) {
+    pub(crate) fn request(self) -> Option<(RequestRecord, WireTally)> {
+        if let Event::Request(request, wire) = self { Some((request, wire)) } else { None }
+    }
+
+    pub(crate) fn record(&self, recorder: &mut Recorder) {
         match self {
             Event::Request(request, wire) => recorder.record(request.clone(), wire),
             Event::Probe(request, wire) => recorder.record_probe(request, wire),

@@ -1,0 +1,45 @@
+//! A document of a run whose load was counted again by other windows.
+
+use crate::{ReportDocument, ServerMetricsDocument};
+
+impl ReportDocument {
+    /// The prompt tokens that the servers found in their prefix caches, and those that they looked up there, from the start of the run to
+    /// its end; `None` where they are not known.
+    pub fn cache_counts(&self) -> Option<(f64, f64)> {
+        let run = &self.server_metrics.as_ref()?.run;
+        let looked_up = run.prefix_cache_queried_tokens.or(run.prompt_tokens);
+        run.prefix_cache_hit_tokens.zip(looked_up).filter(|_| run.whole)
+    }
+
+    /// The figures of `counted`, and all that no window changes from this document. `moved`: the stages that have other windows.
+    pub fn counted_again(&self, counted: ReportDocument, moved: &[&str]) -> ReportDocument {
+        let of_run = self.clone();
+        ReportDocument {
+            run: of_run.run,
+            server: of_run.server,
+            startups: of_run.startups,
+            managed_server: of_run.managed_server,
+            server_replicas: of_run.server_replicas,
+            server_metrics: of_run.server_metrics.map(|it| it.without_stages(moved)),
+            notices: of_run.notices,
+            inputs: of_run.inputs,
+            ..counted
+        }
+    }
+}
+
+impl ServerMetricsDocument {
+    /// Without the figures of some stages: they are those of the windows of the run.
+    fn without_stages(mut self, moved: &[&str]) -> ServerMetricsDocument {
+        let stages = self.stages.iter_mut().filter(|it| moved.contains(&it.name.as_str()));
+        let left_out: Vec<&str> = stages.filter_map(|it| it.figures.take().map(|_| it.name.as_str())).collect();
+        if !left_out.is_empty() {
+            self.remarks.push(format!(
+                "the servers' figures of stages whose windows were changed after the run are left out, because only their whole course is kept: {}; \
+                 the report of the run has them for its own windows",
+                left_out.join(", ")
+            ));
+        }
+        self
+    }
+}

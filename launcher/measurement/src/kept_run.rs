@@ -1,0 +1,173 @@
+//! A load as it is kept for a later analysis: its measurement, and what the launcher found beside it. Pure.
+//!
+//! In a stream it is a row of forms of [`crate::wire`]: the head first, then the records and the entries of the tape in parts, so that
+//! writing takes no more memory than a part.
+
+use std::io::{self, Read, Write};
+
+use crate::{
+    load_result::LoadResult,
+    record::RequestRecord,
+    recorder::{InFigures, Records, Tape},
+    wire::{
+        Form, StreamError, WireError, fields,
+        stream::{read_form, write_form},
+    },
+};
+
+/// Records in a part.
+const PART: usize = 4_096;
+
+/// A load with every record, for a later analysis.
+#[derive(Debug)]
+pub struct KeptRun {
+    head: Head,
+    records: Records,
+    tape: Tape,
+}
+
+#[derive(Debug)]
+struct Head {
+    /// Without records and tape.
+    load: LoadResult,
+    findings: Findings,
+    left_out: u64,
+    parts: u64,
+    has_token_times: bool,
+    /// Whether there was room for every entry.
+    is_whole: bool,
+    /// Chunks of the tape by recorder.
+    chunks: Vec<u64>,
+}
+
+/// What the launcher found outside of the measurement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Doubts, one sentence each.
+    pub doubts: Vec<String>,
+    /// Why the target stopped answering.
+    pub lost_target: Option<String>,
+}
+
+#[derive(Debug)]
+struct Part {
+    requests: Vec<(RequestRecord, InFigures)>,
+}
+
+#[derive(Debug)]
+struct Chunk {
+    entries: Vec<u8>,
+}
+
+impl KeptRun {
+    /// `None`: the load has no records.
+    pub fn new(mut load: LoadResult, findings: Findings) -> Option<KeptRun> {
+        let (records, tape) = load.recorder.records.take().zip(load.recorder.tape.take())?;
+        let head = Head {
+            load,
+            findings,
+            left_out: records.left_out(),
+            parts: records.len().div_ceil(PART) as u64,
+            has_token_times: tape.has_token_times(),
+            is_whole: tape.is_whole(),
+            chunks: tape.chunks().iter().map(|it| it.len() as u64).collect(),
+        };
+        Some(KeptRun { head, records, tape })
+    }
+
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// The load with its records, and what was found beside it.
+    pub fn into_load(self) -> (LoadResult, Findings) {
+        let Head { mut load, findings, .. } = self.head;
+        load.recorder.records = Some(self.records);
+        load.recorder.tape = Some(self.tape);
+        (load, findings)
+    }
+
+    /// Writes it in many small parts.
+    ///
+    /// # Errors
+    /// The stream does not take them.
+    pub fn write(&self, to: &mut dyn Write) -> io::Result<()> {
+        write_form(&self.head, to)?;
+        let mut all = self.records.with_figures();
+        loop {
+            let requests: Vec<_> = all.by_ref().take(PART).map(|(it, used)| (it.clone(), used)).collect();
+            if requests.is_empty() {
+                break;
+            }
+            write_form(&Part { requests }, to)?;
+        }
+        for chunk in self.tape.chunks().iter().flatten() {
+            write_form(&Chunk { entries: chunk.clone() }, to)?;
+        }
+        Ok(())
+    }
+
+    /// Reads what [`KeptRun::write`] wrote. `memory`: about the most that it may take, in bytes.
+    ///
+    /// # Errors
+    /// The stream cannot be read, is no such load, was cut or changed, is of another version, or needs more memory.
+    pub fn read(from: &mut dyn Read, memory: usize) -> Result<KeptRun, StreamError> {
+        let head: Head = read_form(from, memory)?;
+        let mut left = memory;
+        let mut take = |bytes: usize| {
+            left = left.checked_sub(bytes).ok_or(WireError::Memory { memory })?;
+            Ok::<usize, WireError>(left)
+        };
+        let mut records = Records::with_left_out(head.left_out);
+        for _ in 0..head.parts {
+            let left = take(PART * size_of::<(RequestRecord, InFigures)>())?;
+            let Part { requests } = read_form(from, left)?;
+            if requests.len() > PART {
+                return Err(WireError::Value { what: "number of records" }.into());
+            }
+            for (record, used) in requests {
+                records.push(record, used);
+            }
+        }
+        let mut recorders = Vec::new();
+        for chunks in &head.chunks {
+            let mut of_one = Vec::new();
+            for _ in 0..*chunks {
+                let left = take(size_of::<Vec<u8>>())?;
+                let Chunk { entries } = read_form(from, left)?;
+                take(entries.len())?;
+                of_one.push(entries);
+            }
+            recorders.push(of_one);
+        }
+        if from.read(&mut [0])? > 0 {
+            return Err(WireError::Trailing.into());
+        }
+        let tape = Tape::from_chunks(head.has_token_times, recorders);
+        let tape = if head.is_whole { tape } else { tape.lost() };
+        Ok(KeptRun { head, records, tape })
+    }
+}
+
+fields!(Findings { doubts, lost_target });
+fields!(Head { load, findings, left_out, parts, has_token_times, is_whole, chunks });
+fields!(Part { requests });
+fields!(Chunk { entries });
+
+impl Form for Head {
+    const KIND: u8 = 5;
+    const NAME: &'static str = "kept run";
+}
+
+impl Form for Part {
+    const KIND: u8 = 6;
+    const NAME: &'static str = "part of the records";
+}
+
+impl Form for Chunk {
+    const KIND: u8 = 7;
+    const NAME: &'static str = "part of the entries";
+}
+
+#[cfg(test)]
+mod tests;

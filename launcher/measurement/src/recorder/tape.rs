@@ -1,0 +1,354 @@
+//! What a recorder was told, entry by entry in the order in which it was told it. With the records of the requests it is enough to count
+//! the load again by other windows. Pure.
+//!
+//! The entry of a request holds what its record lacks, in three to seven bytes for nearly every request. The times between tokens and
+//! the times of the steps take some bytes for each token, and are kept only where the run asks for them.
+
+use std::time::Duration;
+
+use super::{
+    records::RecordBudget,
+    session_tally::SessionEnd,
+    wire_tally::{Steps, WireTally},
+};
+use crate::{
+    inter_token_times::InterTokenTimes,
+    record::{Cause, Limit, RequestOutcome, RequestRecord},
+    window::Opened,
+    wire::{Reader, Wire, WireError, Writer, fields},
+};
+
+/// The size of a chunk, in bytes. A longer entry has a chunk of its own.
+const CHUNK: usize = 32 << 10;
+
+/// An entry that is no request.
+#[derive(Clone, Debug)]
+pub(super) enum Event {
+    Open { stage: usize, opened: Opened },
+    StopEarly { stage: usize, now: Duration, later: bool },
+    Session { end: SessionEnd, has_all: bool },
+    Hold { stage: usize, number: u64, due: Duration, held: Duration },
+    Unissued { stage: usize, number: u64, due: Option<Duration>, outcome: RequestOutcome },
+}
+
+/// What the record of a request lacks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Beside {
+    pub(super) wire: WireTally,
+    /// It met every goodput bound.
+    pub(super) is_good: bool,
+}
+
+/// An entry. That of a request belongs to the next record.
+#[derive(Debug)]
+pub(super) enum Entry {
+    Event(Event),
+    Request(RequestEntry),
+}
+
+/// The entry of a request, whose number of reads is written as a difference from the content events of its record.
+#[derive(Debug)]
+pub(super) struct RequestEntry {
+    beside: Beside,
+    reads: i64,
+}
+
+impl RequestEntry {
+    pub(super) fn of(self, record: &RequestRecord) -> Beside {
+        let reads = i64::from(record.content_events).saturating_add(self.reads);
+        let reads = u64::try_from(reads).unwrap_or_default();
+        Beside { wire: WireTally { reads, ..self.beside.wire }, ..self.beside }
+    }
+}
+
+/// The entries of the recorders of a load.
+#[derive(Clone, Debug, Default)]
+pub struct Tape {
+    has_token_times: bool,
+    /// The chunks of one recorder after those of another one. No entry is in two chunks.
+    recorders: Vec<Vec<Vec<u8>>>,
+    /// There was no room for an entry. The others are forgotten.
+    is_lost: bool,
+    budget: RecordBudget,
+    /// Bytes of chunks beyond the first one, which is never refused, and of those that the budget has paid.
+    taken: u64,
+    paid: u64,
+}
+
+impl Tape {
+    pub(super) fn new(has_token_times: bool) -> Tape {
+        Tape { has_token_times, ..Tape::default() }
+    }
+
+    pub(super) fn with_budget(self, budget: RecordBudget) -> Tape {
+        Tape { budget, ..self }
+    }
+
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.is_lost
+    }
+
+    /// Whether it has the times between tokens, and those of the steps of requests.
+    pub fn has_token_times(&self) -> bool {
+        self.has_token_times
+    }
+
+    pub(crate) fn lost(mut self) -> Tape {
+        self.lose();
+        self
+    }
+
+    /// Forgets all entries: something was not kept that belongs between them.
+    pub(super) fn lose(&mut self) {
+        self.is_lost = true;
+        self.recorders = Vec::new();
+    }
+
+    /// The memory of a block of records pays for its entries, too.
+    pub(super) fn pay(&mut self, bytes: u64) {
+        self.paid = self.paid.saturating_add(bytes);
+    }
+
+    pub(super) fn note(&mut self, event: &Event) {
+        self.push(|to| event.write(to));
+    }
+
+    /// Notes a request whose record was kept.
+    pub(super) fn note_request(&mut self, record: &RequestRecord, wire: &WireTally, is_good: bool) {
+        let has_token_times = self.has_token_times;
+        self.push(|to| write_request(to, record, wire, is_good, has_token_times));
+    }
+
+    fn push(&mut self, entry: impl FnOnce(&mut Writer)) {
+        if self.is_lost {
+            return;
+        }
+        let mut to = Writer::default();
+        entry(&mut to);
+        let bytes = to.into_bytes();
+        if self.recorders.is_empty() {
+            self.recorders.push(Vec::new());
+        }
+        let has_room = |it: &Vec<u8>| it.capacity() - it.len() >= bytes.len();
+        let Some(chunks) = self.recorders.last_mut() else { return };
+        if !chunks.last().is_some_and(has_room) {
+            let size = CHUNK.max(bytes.len());
+            let mut chunk = Vec::new();
+            // The first chunk is there before the first record.
+            let taken = if chunks.is_empty() { 0 } else { self.taken + size as u64 };
+            let has_room = taken <= self.paid || self.budget.take(size as u64);
+            if !has_room || chunk.try_reserve_exact(size).is_err() {
+                return self.lose();
+            }
+            if taken > self.paid {
+                self.paid += size as u64;
+            }
+            self.taken = taken;
+            chunks.push(chunk);
+        }
+        if let Some(chunk) = chunks.last_mut() {
+            chunk.extend_from_slice(&bytes);
+        }
+    }
+
+    /// Adds the entries of another recorder.
+    pub(super) fn append(&mut self, other: Tape) {
+        self.recorders.extend(other.recorders);
+        if self.is_lost || other.is_lost {
+            self.lose();
+        }
+    }
+
+    /// The entries, one recorder after the other.
+    pub(super) fn recorders(&self) -> impl Iterator<Item = impl Iterator<Item = Result<Entry, WireError>> + '_> + '_ {
+        self.recorders.iter().map(|chunks| chunks.iter().flat_map(|it| self.entries(it)))
+    }
+
+    fn entries<'a>(&self, chunk: &'a [u8]) -> impl Iterator<Item = Result<Entry, WireError>> + use<'a> {
+        let has_token_times = self.has_token_times;
+        // A chunk that was read takes a multiple of its length.
+        let mut reader = Reader::new(chunk, usize::MAX);
+        std::iter::from_fn(move || (!reader.is_at_end()).then(|| read_entry(&mut reader, has_token_times)))
+            .scan(false, |failed, it| (!std::mem::replace(failed, it.is_err())).then_some(it))
+    }
+
+    /// The chunks of each recorder.
+    pub(crate) fn chunks(&self) -> &[Vec<Vec<u8>>] {
+        &self.recorders
+    }
+
+    /// A tape of chunks that were read.
+    pub(crate) fn from_chunks(has_token_times: bool, recorders: Vec<Vec<Vec<u8>>>) -> Tape {
+        Tape { has_token_times, recorders, ..Tape::default() }
+    }
+}
+
+/// Entries of requests have the highest bit, and in the other seven what is true of them.
+const REQUEST: u8 = 0x80;
+
+fn write_request(to: &mut Writer, record: &RequestRecord, wire: &WireTally, is_good: bool, has_token_times: bool) {
+    let silent = Silent::of(wire);
+    let rare = Rare::of(wire);
+    let bits = [
+        is_good,
+        wire.has_exact_prompt,
+        wire.in_one_piece,
+        wire.retried,
+        wire.own_connection,
+        silent != Silent::default(),
+        rare != Rare::default(),
+    ];
+    (REQUEST | bits.iter().rev().fold(0, |bits, it| bits << 1 | u8::from(*it))).write(to);
+    let reads = i64::try_from(wire.reads).unwrap_or(i64::MAX) - i64::from(record.content_events);
+    (reads, wire.coalesced_reads).write(to);
+    if bits[5] {
+        silent.write(to);
+    }
+    if bits[6] {
+        rare.write(to);
+    }
+    if has_token_times {
+        wire.steps.write(to);
+        wire.gaps.write(to);
+    }
+}
+
+fn read_entry(from: &mut Reader<'_>, has_token_times: bool) -> Result<Entry, WireError> {
+    let first = from.byte()?;
+    if first & REQUEST == 0 {
+        return Event::read(first, from).map(Entry::Event);
+    }
+    let [is_good, has_exact_prompt, in_one_piece, retried, own_connection, has_silent, has_rare] =
+        [0, 1, 2, 3, 4, 5, 6].map(|it| first >> it & 1 == 1);
+    let (reads, coalesced_reads) = Wire::read(from)?;
+    let silent = if has_silent { Silent::read(from)? } else { Silent::default() };
+    let rare = if has_rare { Rare::read(from)? } else { Rare::default() };
+    let (steps, gaps) = match has_token_times {
+        true => (Wire::read(from)?, Wire::read(from)?),
+        false => (Steps::default(), InterTokenTimes::default()),
+    };
+    let wire = WireTally {
+        gaps,
+        reads: 0,
+        coalesced_reads,
+        late_reads: rare.late_reads,
+        error: rare.error,
+        timeout: rare.timeout,
+        cause: rare.cause,
+        retried,
+        own_connection,
+        has_exact_prompt,
+        silent_events: silent.events,
+        silent_length_ends: silent.length_ends,
+        first_event_tokens: silent.first_event_tokens,
+        set_aside: rare.set_aside,
+        in_one_piece,
+        steps,
+    };
+    Ok(Entry::Request(RequestEntry { beside: Beside { wire, is_good }, reads }))
+}
+
+/// What is told of tokens without text, and of the first event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Silent {
+    events: u32,
+    length_ends: u32,
+    first_event_tokens: Option<u32>,
+}
+
+impl Silent {
+    fn of(wire: &WireTally) -> Silent {
+        Silent {
+            events: wire.silent_events,
+            length_ends: wire.silent_length_ends,
+            first_event_tokens: wire.first_event_tokens,
+        }
+    }
+}
+
+/// What few requests have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Rare {
+    error: Option<String>,
+    timeout: Option<Limit>,
+    cause: Option<Cause>,
+    set_aside: Option<u32>,
+    late_reads: u64,
+}
+
+impl Rare {
+    fn of(wire: &WireTally) -> Rare {
+        Rare {
+            error: wire.error.clone(),
+            timeout: wire.timeout,
+            cause: wire.cause,
+            set_aside: wire.set_aside,
+            late_reads: wire.late_reads,
+        }
+    }
+}
+
+fields!(Silent { events, length_ends, first_event_tokens });
+fields!(Rare { error, timeout, cause, set_aside, late_reads });
+
+impl Event {
+    fn write(&self, to: &mut Writer) {
+        match self {
+            Event::Open { stage, opened } => {
+                (0_u8, *stage).write(to);
+                opened.write(to);
+            }
+            Event::StopEarly { stage, now, later } => {
+                (1_u8, *stage).write(to);
+                (*now, *later).write(to);
+            }
+            Event::Session { end, has_all } => {
+                (2_u8, *has_all).write(to);
+                end.write(to);
+            }
+            Event::Hold { stage, number, due, held } => {
+                (3_u8, *stage).write(to);
+                (*number, (*due, *held)).write(to);
+            }
+            Event::Unissued { stage, number, due, outcome } => {
+                (4_u8, *stage).write(to);
+                (*number, (*due, *outcome)).write(to);
+            }
+        }
+    }
+
+    fn read(kind: u8, from: &mut Reader<'_>) -> Result<Event, WireError> {
+        Ok(match kind {
+            0 => Event::Open { stage: Wire::read(from)?, opened: Wire::read(from)? },
+            1 => Event::StopEarly { stage: Wire::read(from)?, now: Wire::read(from)?, later: Wire::read(from)? },
+            2 => Event::Session { has_all: Wire::read(from)?, end: Wire::read(from)? },
+            3 => Event::Hold {
+                stage: Wire::read(from)?,
+                number: Wire::read(from)?,
+                due: Wire::read(from)?,
+                held: Wire::read(from)?,
+            },
+            4 => Event::Unissued {
+                stage: Wire::read(from)?,
+                number: Wire::read(from)?,
+                due: Wire::read(from)?,
+                outcome: Wire::read(from)?,
+            },
+            _ => return Err(WireError::Value { what: "entry" }),
+        })
+    }
+}
+
+/// Without the budget, which belongs to the recorders of one process.
+impl Wire for Tape {
+    fn write(&self, to: &mut Writer) {
+        let Tape { has_token_times, recorders, is_lost, budget: _, taken: _, paid: _ } = self;
+        (*has_token_times, *is_lost).write(to);
+        recorders.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Tape, WireError> {
+        let (has_token_times, is_lost) = Wire::read(from)?;
+        Ok(Tape { is_lost, ..Tape::from_chunks(has_token_times, Wire::read(from)?) })
+    }
+}

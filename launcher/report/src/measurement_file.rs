@@ -1,0 +1,66 @@
+//! [I/O] `measurement.bin`: the measurement of a run, for a later analysis. Its form is that of [`measurement::kept_run`], which only the
+//! same release reads.
+
+use std::{
+    fs::File,
+    io::{self, BufReader},
+    path::{Path, PathBuf},
+};
+
+use measurement::{kept_run::KeptRun, wire::StreamError};
+
+/// The name of the file in a results folder.
+pub const NAME: &str = "measurement.bin";
+/// The largest file that is read: about 200 million requests.
+pub const MAX_BYTES: u64 = 16 << 30;
+/// Memory for each byte of a file, about: bytes hold a value in fewer bytes than memory does.
+const MEMORY_PER_BYTE: u64 = 8;
+/// Memory for histograms, which take more than their bytes tell.
+const MEMORY: u64 = 1 << 30;
+
+/// Why the measurement of a run is not at hand.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasurementError {
+    #[error(
+        "{path} does not exist: the run kept no measurement (spec.storage.perRequestRecords: None, LoadGen tests, or an earlier release), or \
+         this is the folder of an analysis; give the results folder of a run that kept it",
+        path = path.display()
+    )]
+    Missing { path: PathBuf },
+    #[error("{path}: {source}; give the results folder of a run that lies on this machine", path = path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{path} has {bytes} bytes, more than {MAX_BYTES}; it is not read", path = path.display())]
+    TooLarge { path: PathBuf, bytes: u64 },
+    #[error(
+        "{path}: {source}; benchwright {tool_version} wrote this folder: analyse it with that release, or copy the file again",
+        path = path.display()
+    )]
+    Content { path: PathBuf, source: StreamError, tool_version: String },
+}
+
+/// Reads the measurement in the results folder of a run. `tool_version`: the release that wrote it.
+///
+/// # Errors
+/// The file is missing, is too large, was cut or changed, or is of another release.
+pub fn read(folder: &Path, tool_version: &str) -> Result<KeptRun, MeasurementError> {
+    let path = folder.join(NAME);
+    let found = std::fs::metadata(&path).and_then(|it| Ok((it.len(), it.is_file(), File::open(&path)?)));
+    let (bytes, file) = match found {
+        Ok((bytes, true, file)) => (bytes, file),
+        Ok((_, false, _)) => {
+            return Err(MeasurementError::Read { path, source: io::Error::other("is no regular file") });
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(MeasurementError::Missing { path }),
+        Err(source) => return Err(MeasurementError::Read { path, source }),
+    };
+    if bytes > MAX_BYTES {
+        return Err(MeasurementError::TooLarge { path, bytes });
+    }
+    let memory = usize::try_from(bytes * MEMORY_PER_BYTE + MEMORY).unwrap_or(usize::MAX);
+    KeptRun::read(&mut BufReader::new(file), memory).map_err(|source| match source {
+        StreamError::Io(source) => MeasurementError::Read { path, source },
+        source @ StreamError::Wire(_) => {
+            MeasurementError::Content { path, source, tool_version: tool_version.to_owned() }
+        }
+    })
+}

@@ -1,0 +1,186 @@
+//! [I/O] Counts a finished run again by other windows: from its `measurement.bin`, with the code that analysed it the first time.
+
+use std::path::Path;
+
+use analysis::{Evidence, Measured, objectives::Source};
+use anyhow::{Context as _, bail};
+use crds::{resolve::ResolvedRun, units::Span};
+use document::{Parts, ReportDocument};
+use measurement::kept_run::Findings;
+use report::measurement_file;
+use workload_profiles::{
+    Workload,
+    workload::{Margin, Stage},
+};
+
+/// The most stages that a remark names.
+const MOST_NAMED: usize = 4;
+
+/// A margin that a user gives: a length of time such as `30s`, a number of requests, or 0 for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GivenMargin(Option<Margin>);
+
+impl GivenMargin {
+    /// Reads a margin.
+    ///
+    /// # Errors
+    /// The text is neither a number of requests nor a length of time.
+    pub fn parse(text: &str) -> Result<GivenMargin, String> {
+        if let Ok(count) = text.parse::<u64>() {
+            return Ok(GivenMargin((count > 0).then_some(Margin::Count(count))));
+        }
+        let length: Span = text.parse().map_err(|error| {
+            format!("{error}; give a length of time such as 30s, a number of requests such as 100, or 0 for none")
+        })?;
+        Ok(GivenMargin((!length.0.is_zero()).then_some(Margin::Duration(length))))
+    }
+}
+
+/// The margins in place of those of each measured stage; `None`: each stage keeps its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Margins {
+    pub warm_up: Option<GivenMargin>,
+    pub cool_down: Option<GivenMargin>,
+}
+
+impl Margins {
+    /// Whether every stage keeps both.
+    pub fn is_empty(&self) -> bool {
+        self.warm_up.is_none() && self.cool_down.is_none()
+    }
+
+    /// A stage that is a warm-up as a whole stays one.
+    fn of_stage(&self, stage: &Stage) -> Stage {
+        if stage.warm_up == Some(Margin::All) {
+            return stage.clone();
+        }
+        Stage {
+            warm_up: self.warm_up.map_or(stage.warm_up, |it| it.0),
+            cool_down: self.cool_down.map_or(stage.cool_down, |it| it.0),
+            ..stage.clone()
+        }
+    }
+}
+
+/// A run to count again.
+#[derive(Clone, Copy)]
+pub struct Order<'a> {
+    /// The results folder of the run.
+    pub folder: &'a Path,
+    /// Its report.
+    pub document: &'a ReportDocument,
+    /// The run, with the objectives that are to be judged.
+    pub run: &'a ResolvedRun,
+    /// The earlier run that objectives are compared with.
+    pub baseline: Option<&'a dyn Source>,
+    pub margins: Margins,
+    /// The commit of this program.
+    pub commit: &'a str,
+}
+
+/// The report of the run with other margins.
+///
+/// # Errors
+/// The run did not keep what that needs, or cannot have these margins.
+pub fn count_again(order: &Order<'_>) -> anyhow::Result<ReportDocument> {
+    let Order { document, run, .. } = *order;
+    let workload: Workload =
+        serde_json::from_value(document.workload.clone()).context("the workload in report.json cannot be read")?;
+    if document.loadgen.is_some() || workload.loadgen.is_some() {
+        bail!("LoadGen tests have no warm-up and no cool-down: leave --warm-up and --cool-down out");
+    }
+    if !workload.work.is_load() {
+        bail!("the run measured no load, and so it has no window: leave --warm-up and --cool-down out");
+    }
+    let stages: Vec<Stage> = workload.stages.iter().map(|it| order.margins.of_stage(it)).collect();
+    let kept = measurement_file::read(order.folder, &document.tool_version)?;
+    let (mut load, Findings { mut doubts, lost_target }) = kept.into_load();
+    let has_token_times = load.recorder.tape.as_ref().is_some_and(|it| it.has_token_times());
+    load.recorder = load.recorder.with_margins(&workload.stages, &stages)?;
+    let moved: Vec<(&Stage, &Stage)> = workload.stages.iter().zip(&stages).filter(|(old, new)| old != new).collect();
+    if !moved.is_empty() {
+        doubts.push(changed(document, &moved));
+        doubts.extend((!has_token_times).then(|| NO_TOKEN_TIMES.to_owned()));
+    }
+    let names: Vec<&str> = moved.iter().map(|(stage, _)| stage.name.as_str()).collect();
+    let counted = Workload { stages: stages.clone(), ..workload.clone() };
+    let analysis = analysis::analyse(&Evidence {
+        doubts,
+        lost_target,
+        accuracy: document.accuracy.clone(),
+        profiling: document.profiling.clone(),
+        cache_counts: document.cache_counts(),
+        baseline: order.baseline,
+        ..Evidence::new(Measured::from(&load), &counted, run, &document.model)
+    });
+    let parts = Parts {
+        commit: order.commit,
+        analysis: &analysis,
+        server: None,
+        run,
+        workload: &counted,
+        profile_text: "",
+        files: &[],
+        notices: &[],
+        loadgen: None,
+        startups: &[],
+        managed_server: None,
+        server_replicas: None,
+    };
+    Ok(document.counted_again(parts.document()?, &names))
+}
+
+const NO_TOKEN_TIMES: &str = "ITL and the times of the steps are missing where windows were changed, because the run kept no times between tokens; \
+                              spec.storage.perRequestRecords: FullWithTokenTimes keeps them";
+
+/// Says that these are not the windows of the run.
+fn changed(document: &ReportDocument, moved: &[(&Stage, &Stage)]) -> String {
+    let one = |(old, new): &(&Stage, &Stage)| {
+        let margins = [("warm-up", old.warm_up, new.warm_up), ("cool-down", old.cool_down, new.cool_down)];
+        let margins = margins.into_iter().filter(|(_, old, new)| old != new);
+        let margins = margins.map(|(name, old, new)| format!("{name} {} in place of {}", words(new), words(old)));
+        format!("stage {} with {}", old.name, margins.collect::<Vec<_>>().join(" and "))
+    };
+    let more = match moved.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let named: Vec<String> = moved.iter().take(MOST_NAMED).map(one).collect();
+    format!(
+        "windows were changed after the run: benchwright analyse counted the run {} of {} again, {}{more}",
+        document.run.name,
+        document.started,
+        named.join(", ")
+    )
+}
+
+fn words(margin: Option<Margin>) -> String {
+    match margin {
+        None => "none".to_owned(),
+        Some(Margin::Duration(length)) => length.to_string(),
+        Some(Margin::Count(1)) => "1 request".to_owned(),
+        Some(Margin::Count(count)) => format!("{count} requests"),
+        Some(Margin::All) => "all".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_margin_is_a_time_or_a_number_or_none() {
+        let check =
+            |text: &str, expected: Option<Margin>| assert_eq!(GivenMargin::parse(text), Ok(GivenMargin(expected)));
+        check("30s", Some(Margin::Duration(Span(Duration::from_secs(30)))));
+        check("20", Some(Margin::Count(20)));
+        check("0", None);
+        check("0s", None);
+        for text in ["", "all", "-1", "3 s", "1.5"] {
+            let error = GivenMargin::parse(text).unwrap_err();
+            assert!(error.contains("such as 30s"), "{text}: {error}");
+        }
+    }
+}
