@@ -8,7 +8,7 @@ pub const VERSION: u16 = 2;
 const MAGIC: [u8; 4] = *b"BWMS";
 /// Magic, version, kind and the length of the content.
 pub(super) const HEADER: usize = 4 + 2 + 1 + 8;
-const CHECKSUM: usize = 4;
+pub(super) const CHECKSUM: usize = 4;
 
 /// A value that has a form of its own.
 pub(crate) trait Form: Wire {

@@ -2,7 +2,10 @@
 
 use std::io::{self, Read, Write};
 
-use super::{CHECKSUM, Form, HEADER, StreamError, WireError, from_bytes, to_bytes};
+use super::{
+    StreamError, WireError,
+    envelope::{CHECKSUM, Form, HEADER, from_bytes, to_bytes},
+};
 
 pub(crate) fn write_form<T: Form>(value: &T, to: &mut dyn Write) -> io::Result<()> {
     to.write_all(&to_bytes(value))
