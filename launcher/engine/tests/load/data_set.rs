@@ -8,37 +8,31 @@ use measurement::{load_result::LoadResult, record::RequestOutcome};
 use serde_json::json;
 use workload_profiles::{
     Workload,
-    loadgen::Qsl,
+    loadgen::Scenario,
     workload::{
-        AcrossStages, ConversationUse, DataSet, DataSetFormat, Load, LoadGen, Margin, OutputLength, PromptColumn,
-        PromptForm, RequestSource, RowContent, Sessions, Stage, Trace, TraceFile, TraceFormat, TraceTime, Unit, UsedUp,
-        Window,
+        AcrossStages, ConversationUse, DataSet, DataSetFormat, Load, Margin, OutputLength, PromptColumn, PromptForm,
+        RequestSource, RowContent, Sessions, Stage, Trace, TraceFile, TraceFormat, TraceTime, Unit, UsedUp, Window,
     },
 };
 
-use super::common::*;
+use super::{common::*, loadgen};
 
 /// Number of a request, and the length of its prompt: as the launcher knows it, and by the server's count.
 type PromptLengths = (u64, Option<u32>, Option<u32>);
 
 /// A stage of requests from a file with `rows` rows; row i has i + 1 words or ids.
 async fn run(stage: Stage, rows: usize, form: PromptForm) -> Result<Vec<PromptLengths>, String> {
-    run_with(None, stage, rows, form).await
+    run_rows(workload(vec![stage], 1), rows, form).await
 }
 
-async fn run_with(
-    loadgen: Option<LoadGen>,
-    stage: Stage,
-    rows: usize,
-    form: PromptForm,
-) -> Result<Vec<PromptLengths>, String> {
+async fn run_rows(workload: Workload, rows: usize, form: PromptForm) -> Result<Vec<PromptLengths>, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("set.json");
     let row = |it: usize| json!({"input": vec!["sea"; it + 1].join(" "), "tok_input": vec![7; it + 1]});
     std::fs::write(&path, json!((0..rows).map(row).collect::<Vec<_>>()).to_string()).unwrap();
     let prompt = PromptColumn::from_form(form);
     let set = DataSet::new(path, DataSetFormat::Json, prompt, 3, rows as u64);
-    let workload = Workload { requests: RequestSource::DataSet(set), loadgen, ..workload(vec![stage], 1) };
+    let workload = Workload { requests: RequestSource::DataSet(set), ..workload };
     let target = simulated(server(millis(2), millis(1)));
     let result = try_issue(&workload, &target, Seed(1), &Stop::default()).await?;
     assert!(all(&result, RequestOutcome::Ok));
@@ -71,20 +65,8 @@ async fn a_load_that_goes_past_the_last_row_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_sample_library_larger_than_the_data_set_is_refused() {
-    let qsl = Qsl { name: "QSL".into(), total_sample_count: 5, performance_sample_count: 5 };
-    let loadgen = LoadGen {
-        benchmark: "b".into(),
-        round: "v6.1".into(),
-        sut_name: "SUT".into(),
-        qsl,
-        batch_size: None,
-        max_concurrency: None,
-        tests: Vec::new(),
-        auto_qps: None,
-        user_conf: String::new(),
-    };
-    let refused = run_with(Some(loadgen), closed(1, 1), 4, PromptForm::Text).await;
-    let error = "the sample library has 5 samples, and 4 rows of the data set are used; use as many";
+    let refused = run_rows(loadgen::test(loadgen::settings(Scenario::Server)), 4, PromptForm::Text).await;
+    let error = "the sample library has 20 samples, and 4 rows of the data set are used; use as many";
     assert_eq!(refused, Err(error.to_owned()));
 }
 
