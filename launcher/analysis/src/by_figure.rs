@@ -22,7 +22,20 @@ impl Figures {
             Figure::LatencySent => self.latency_sent,
             Figure::SendLag => self.send_lag,
             Figure::PermitWait => self.permit_wait,
-            _ => None,
+            Figure::GoodputRequestsPerSecond
+            | Figure::RequestsPerSecond
+            | Figure::InputTokensPerSecond
+            | Figure::OutputTokensPerSecond
+            | Figure::TotalTokensPerSecond
+            | Figure::Isl
+            | Figure::Osl
+            | Figure::GoodputShare
+            | Figure::ErrorRatio
+            | Figure::CachedShare
+            | Figure::InverseOfTpotP90
+            | Figure::MedianOfInverseTpot
+            | Figure::InverseOfNtpotP90
+            | Figure::CostPerMillionOutputTokens => None,
         }
     }
 
@@ -38,7 +51,23 @@ impl Figures {
             Figure::GoodputShare => goodput?.share,
             Figure::ErrorRatio => self.failed_share(),
             Figure::CachedShare => self.cached.map(|it| it.share),
-            _ => None,
+            Figure::Ttft
+            | Figure::TtftSent
+            | Figure::Tpot
+            | Figure::Itl
+            | Figure::EventGap
+            | Figure::Ntpot
+            | Figure::NtpotOfLlmd
+            | Figure::Latency
+            | Figure::LatencySent
+            | Figure::SendLag
+            | Figure::PermitWait
+            | Figure::Isl
+            | Figure::Osl
+            | Figure::InverseOfTpotP90
+            | Figure::MedianOfInverseTpot
+            | Figure::InverseOfNtpotP90
+            | Figure::CostPerMillionOutputTokens => None,
         }
     }
 }

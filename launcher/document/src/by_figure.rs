@@ -22,7 +22,18 @@ impl FiguresDocument {
             Figure::PermitWait => self.permit_wait_ms.as_ref(),
             Figure::Isl => self.isl_tokens.as_ref(),
             Figure::Osl => self.osl_tokens.as_ref(),
-            _ => None,
+            Figure::GoodputRequestsPerSecond
+            | Figure::RequestsPerSecond
+            | Figure::InputTokensPerSecond
+            | Figure::OutputTokensPerSecond
+            | Figure::TotalTokensPerSecond
+            | Figure::GoodputShare
+            | Figure::ErrorRatio
+            | Figure::CachedShare
+            | Figure::InverseOfTpotP90
+            | Figure::MedianOfInverseTpot
+            | Figure::InverseOfNtpotP90
+            | Figure::CostPerMillionOutputTokens => None,
         }
     }
 
@@ -41,7 +52,20 @@ impl FiguresDocument {
             Figure::InverseOfTpotP90 => self.interactivity?.inverse_of_tpot_p90,
             Figure::MedianOfInverseTpot => self.interactivity?.median_of_inverse_tpot,
             Figure::InverseOfNtpotP90 => self.interactivity?.inverse_of_ntpot_p90,
-            _ => None,
+            Figure::Ttft
+            | Figure::TtftSent
+            | Figure::Tpot
+            | Figure::Itl
+            | Figure::EventGap
+            | Figure::Ntpot
+            | Figure::NtpotOfLlmd
+            | Figure::Latency
+            | Figure::LatencySent
+            | Figure::SendLag
+            | Figure::PermitWait
+            | Figure::Isl
+            | Figure::Osl
+            | Figure::CostPerMillionOutputTokens => None,
         }
     }
 }
