@@ -224,7 +224,7 @@ kueue: ## Queue runs by a real Kueue on our own cluster; the first build takes m
 	@$(linted) e2e/run kueue
 
 reference: prepare ## Write the pages of commands and fields, docs/reference-*.md, from the code
-	@UPDATE_GOLDEN=1 $(linted) cargo test --locked --quiet -p crds -p launcher -p operator -p kubectl-benchwright the_reference_of_
+	@UPDATE_GOLDEN=1 $(linted) cargo test --locked --quiet --workspace the_reference_of_
 
 crd: ## Write the generated CRDs into the chart
 	cargo run --quiet -p crds --features kube --bin crdgen > charts/benchwright/files/benchmarkruns.yaml

@@ -339,7 +339,10 @@ fn every_figure_stands_in_the_documentation() {
         "SLOViolated",
         "SLOInconclusive",
     ] {
-        assert!(documentation.contains(&format!("| {reason} |")), "{reason}");
+        let is_listed = documentation.lines().any(|it| {
+            it.strip_prefix("- ").and_then(|it| it.strip_prefix(reason)).is_some_and(|it| it.starts_with([':', ' ']))
+        });
+        assert!(is_listed, "{reason}");
     }
 }
 
