@@ -95,6 +95,14 @@ pub fn count_again(order: &Order<'_>) -> anyhow::Result<ReportDocument> {
     let stages: Vec<Stage> = workload.stages.iter().map(|it| order.margins.of_stage(it)).collect();
     let kept = measurement_file::read(order.folder, &document.tool_version)?;
     let (mut load, Findings { mut doubts, lost_target }) = kept.into_load();
+    if load.started != document.started || load.stages.len() != workload.stages.len() {
+        bail!(
+            "{} is of another run: it began at {}, and report.json at {}; give a results folder as its run wrote it",
+            order.folder.join(measurement_file::NAME).display(),
+            load.started,
+            document.started
+        )
+    }
     let has_token_times = load.recorder.tape.as_ref().is_some_and(|it| it.has_token_times());
     load.recorder = load.recorder.with_margins(&workload.stages, &stages)?;
     let moved: Vec<(&Stage, &Stage)> = workload.stages.iter().zip(&stages).filter(|(old, new)| old != new).collect();
@@ -113,6 +121,12 @@ pub fn count_again(order: &Order<'_>) -> anyhow::Result<ReportDocument> {
         baseline: order.baseline,
         ..Evidence::new(Measured::from(&load), &counted, run, &document.model)
     });
+    let emptied = analysis.stages.iter().zip(&workload.stages).zip(&document.stages).find(|((now, stage), before)| {
+        names.contains(&stage.name.as_str()) && now.figures.requests == 0 && before.figures.requests > 0
+    });
+    if let Some(((_, stage), _)) = emptied {
+        bail!("stage {} has no request between these margins; give a shorter --warm-up or --cool-down", stage.name)
+    }
     let parts = Parts {
         commit: order.commit,
         analysis: &analysis,
@@ -130,7 +144,7 @@ pub fn count_again(order: &Order<'_>) -> anyhow::Result<ReportDocument> {
     Ok(document.counted_again(parts.document()?, &names))
 }
 
-const NO_TOKEN_TIMES: &str = "ITL and the times of the steps are missing where windows were changed, because the run kept no times between tokens; \
+const NO_TOKEN_TIMES: &str = "ITL and the times of the steps are missing, because the run kept no times between tokens; \
                               spec.storage.perRequestRecords: FullWithTokenTimes keeps them";
 
 /// Says that these are not the windows of the run.

@@ -31,9 +31,9 @@ pub struct Storage {
     pub none: Option<NoStorage>,
     /// Whether a results folder that cannot be written fails the run. False: the figures count without it. Default: true.
     pub required: Option<bool>,
-    /// Full: a row for every request in requests.parquet, and measurement.bin for `benchwright analyse`; both without prompts and outputs.
-    /// FullWithTokenTimes: measurement.bin has the times between tokens, too, which take memory and disk for each token. None: neither file.
-    /// Default: Full.
+    /// Full: a row for every request in requests.parquet, and measurement.bin for `benchwright analyse`, which has error texts of servers;
+    /// neither has prompts or outputs. FullWithTokenTimes: measurement.bin has the times between tokens, too, which take memory and disk
+    /// for each token. None: neither file. Default: Full.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "PerRequestRecords"))]
     pub per_request_records: Option<PerRequestRecords>,

@@ -82,7 +82,7 @@ fn figures(evidence: &Evidence<'_>) -> Analysis {
     for (stage, invalid) in stages.iter_mut().zip(invalid) {
         stage.invalid = invalid;
     }
-    judgement.remarks.extend(measured.recorder.records.as_ref().and_then(remarks::records));
+    judgement.remarks.extend(remarks::records(measured.recorder));
     let origins: Vec<LatencyOrigin> = stages.iter().map(|it| it.latency_origin).collect();
     let distributions = match &stages[..] {
         // The distributions of the run are those of its only stage.

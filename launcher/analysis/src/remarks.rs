@@ -19,7 +19,7 @@ use super::{
     validity::{Findings, Judged, Reason, Verdict},
 };
 use measurement::{
-    recorder::{Records, SetAside},
+    recorder::{Recorder, SetAside},
     resends::explained_resends,
 };
 
@@ -96,16 +96,22 @@ fn few_samples(workload: &Workload) -> Option<String> {
     ))
 }
 
-/// Records that memory had no room for.
-pub(super) fn records(records: &Records) -> Option<String> {
+/// Records, or what belongs to them, that memory had no room for.
+pub(super) fn records(recorder: &Recorder) -> Option<String> {
+    let records = recorder.records.as_ref()?;
     let (kept, left_out) = (records.len() as u64, records.left_out());
-    (left_out > 0).then(|| {
-        format!(
-            "requests.parquet holds only the first {kept} of {} requests to end, because the memory for records ran out; percentiles come from histograms; give the launcher more, or set storage.perRequestRecords: None",
-            kept + left_out
-        )
-    })
+    if left_out == 0 {
+        let is_lost = recorder.tape.as_ref().is_some_and(|it| !it.is_whole());
+        return is_lost.then(|| NO_TAPE.to_owned());
+    }
+    Some(format!(
+        "requests.parquet holds only the first {kept} of {} requests to end, because the memory for records ran out; percentiles come from histograms; give the launcher more, or set storage.perRequestRecords: None",
+        kept.saturating_add(left_out)
+    ))
 }
+
+const NO_TAPE: &str = "measurement.bin is missing, because the memory for records ran out: the run cannot be counted again by other windows; give \
+                       the launcher more memory, or set storage.perRequestRecords: Full";
 
 fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)

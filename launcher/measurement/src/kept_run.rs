@@ -17,6 +17,8 @@ use crate::{
 
 /// Records in a part.
 const PART: usize = 4_096;
+/// The most recorders of a load: one per load thread.
+const MAX_RECORDERS: usize = 4_096;
 
 /// A load with every record, for a later analysis.
 #[derive(Debug)]
@@ -60,8 +62,9 @@ struct Chunk {
 }
 
 impl KeptRun {
-    /// `None`: the load has no records.
+    /// Keeps a load without the outputs of its requests. `None`: the load has no records.
     pub fn new(mut load: LoadResult, findings: Findings) -> Option<KeptRun> {
+        load.recorder.outputs = Vec::new();
         let (records, tape) = load.recorder.records.take().zip(load.recorder.tape.take())?;
         let head = Head {
             load,
@@ -75,6 +78,12 @@ impl KeptRun {
         Some(KeptRun { head, records, tape })
     }
 
+    /// Whether it has all that another analysis needs.
+    pub fn is_whole(&self) -> bool {
+        self.head.is_whole && self.head.left_out == 0
+    }
+
+    /// The records of its requests.
     pub fn records(&self) -> &Records {
         &self.records
     }
@@ -118,6 +127,9 @@ impl KeptRun {
             left = left.checked_sub(bytes).ok_or(WireError::Memory { memory })?;
             Ok::<usize, WireError>(left)
         };
+        if head.chunks.len() > MAX_RECORDERS {
+            return Err(WireError::Value { what: "number of recorders" }.into());
+        }
         let mut records = Records::with_left_out(head.left_out);
         for _ in 0..head.parts {
             let left = take(PART * size_of::<(RequestRecord, InFigures)>())?;

@@ -44,12 +44,13 @@ pub enum MeasurementError {
 /// The file is missing, is too large, was cut or changed, or is of another release.
 pub fn read(folder: &Path, tool_version: &str) -> Result<KeptRun, MeasurementError> {
     let path = folder.join(NAME);
-    let found = std::fs::metadata(&path).and_then(|it| Ok((it.len(), it.is_file(), File::open(&path)?)));
+    // A pipe is not opened, because that waits for a writer.
+    let found = std::fs::metadata(&path).and_then(|it| match it.is_file() {
+        true => Ok((it.len(), File::open(&path)?)),
+        false => Err(io::Error::other("is no regular file")),
+    });
     let (bytes, file) = match found {
-        Ok((bytes, true, file)) => (bytes, file),
-        Ok((_, false, _)) => {
-            return Err(MeasurementError::Read { path, source: io::Error::other("is no regular file") });
-        }
+        Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(MeasurementError::Missing { path }),
         Err(source) => return Err(MeasurementError::Read { path, source }),
     };

@@ -43,6 +43,9 @@ pub(crate) struct AnalyseArgs {
 pub(crate) fn run(args: &AnalyseArgs) -> anyhow::Result<u8> {
     let (path, document) = report_file::read(&args.path)?;
     let analysed = analysed(args, &path, &document)?;
+    if let Some(output) = args.output.as_deref().filter(|it| it.symlink_metadata().is_ok()) {
+        bail!("--output {} exists; name a new folder", output.display())
+    }
     let output = args.output.clone().unwrap_or_else(|| beside(&path));
     let root = output.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = output.file_name().and_then(|it| it.to_str());

@@ -137,7 +137,8 @@ impl Store {
         undecided_stages: u64,
     ) -> Result<(), Failure> {
         let keep = self.keep(&input.run);
-        let (with_rows, with_token_times) = (keep != Keep::Summary, keep == Keep::RecordsAndGaps);
+        let with_rows = keep != Keep::Summary;
+        let with_token_times = keep == Keep::RecordsAndGaps && workload.loadgen.is_none();
         let planned = Planned { requests, undecided_stages, with_rows, with_token_times, ..planned(input, workload) };
         match self.check_space(planned) {
             Err(error) if input.run.storage_required => Err(Failure::storage(error.to_string())),

@@ -98,8 +98,15 @@ fn what_cannot_be_counted_again_is_told() {
     assert!(!folder.path("refused").exists());
     write(&folder, "", "Full");
     run(&folder);
+    refused(&["--warm-up", "1h"], "has no request between these margins");
+    fs::create_dir(folder.path("there")).unwrap();
+    analyse(&folder, "there", &["--warm-up", "1s"]).failure().stderr(predicate::str::contains("there exists"));
+    let of_another_run = fs::read(folder.path("results/latest/measurement.bin")).unwrap();
+    run(&folder);
     let file = folder.path("results/latest/measurement.bin");
     let mut bytes = fs::read(&file).unwrap();
+    fs::write(&file, of_another_run).unwrap();
+    refused(&["--warm-up", "1s"], "is of another run");
     bytes.truncate(bytes.len() - 9);
     fs::write(&file, &bytes).unwrap();
     refused(&["--warm-up", "1s"], "copy the file again");

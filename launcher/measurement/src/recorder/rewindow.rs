@@ -1,6 +1,7 @@
 //! Counts a load again by other windows, from its records and from what its recorders were told. Pure.
 //!
-//! Series, sample, probes and outputs have nothing to do with windows and stay. A stage whose margins stay keeps its tallies, too.
+//! Series, sample, probes and outputs do not depend on windows and stay. Stages whose margins stay are counted again as well: without
+//! times between tokens no stage has ITL then, so that the run's ITL never covers only some of its stages.
 
 use workload_profiles::workload::Stage;
 
@@ -36,7 +37,7 @@ pub enum RewindowError {
 
 impl Recorder {
     /// The same load, counted by the margins of other stages. `before`: its stages as they were run; `after`: the same stages with other
-    /// margins. Where the run kept no times between tokens, ITL and the times of steps are missing in what is counted again.
+    /// margins. If the run kept no times between tokens, ITL and the times of steps are missing in every stage.
     ///
     /// # Errors
     /// Something is missing that figures depend on.
@@ -46,21 +47,7 @@ impl Recorder {
             return Ok(self);
         }
         self.check(&changed)?;
-        let mut counted = self.count_again(&changed)?;
-        for (stage, tally) in self.stages.into_iter().enumerate() {
-            if !changed.is(stage)
-                && let Some(mine) = counted.stages.get_mut(stage)
-            {
-                *mine = tally;
-            }
-        }
-        for (stage, tally) in self.sessions.into_iter().enumerate() {
-            if !changed.is(stage)
-                && let Some(mine) = counted.sessions.get_mut(stage)
-            {
-                *mine = tally;
-            }
-        }
+        let counted = self.count_again(&changed)?;
         let (series, sample) = (self.series, self.sample);
         Ok(Recorder { series, sample, probes: self.probes, outputs: self.outputs, ..counted })
     }
@@ -70,14 +57,13 @@ impl Recorder {
         let (Some(records), Some(tape)) = (&self.records, &self.tape) else { return Err(RewindowError::NoRecords) };
         if records.left_out() > 0 {
             let kept = records.len() as u64;
-            return Err(RewindowError::LeftOut { kept, requests: kept + records.left_out() });
+            return Err(RewindowError::LeftOut { kept, requests: kept.saturating_add(records.left_out()) });
         }
         if !tape.is_whole() {
             return Err(RewindowError::Lost);
         }
-        let counts_tokens = |(index, _): &(usize, &Stage)| {
-            changed.is(*index) && self.windows.get(*index).is_some_and(|it| it.window.counts_arrivals())
-        };
+        let counts_tokens =
+            |(index, _): &(usize, &Stage)| self.windows.get(*index).is_some_and(|it| it.window.counts_arrivals());
         match changed.after.iter().enumerate().find(counts_tokens) {
             Some((_, stage)) if !tape.has_token_times() => {
                 Err(RewindowError::NoTokenTimes { stage: stage.name.clone() })

@@ -84,7 +84,8 @@ impl Tape {
         Tape { budget, ..self }
     }
 
-    pub(crate) fn is_whole(&self) -> bool {
+    /// Whether there was room for every entry.
+    pub fn is_whole(&self) -> bool {
         !self.is_lost
     }
 
