@@ -66,7 +66,10 @@ fn what_is_written_is_read_again() {
         let bytes = bytes(requests);
         let (read, found) = KeptRun::read(&mut &bytes[..], MEMORY).unwrap().into_load();
         assert_eq!(found, findings());
-        assert!(read.to_bytes() == load(requests).to_bytes(), "{requests}");
+        let mut expected = load(requests);
+        // Outputs are in other files, if the run stores them.
+        expected.recorder.outputs.clear();
+        assert!(read.to_bytes() == expected.to_bytes(), "{requests}");
     }
 }
 
