@@ -1,4 +1,4 @@
-//! Every reason and every exit code that one process tells another or a user.
+//! Every reason and every exit code that a process reports to another process or to a user.
 
 use std::{fmt, marker::PhantomData};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::benchmark_run::RetryCause;
 
-/// One of a fixed list of words.
+/// A value from a fixed list of names.
 pub trait Word: Copy + PartialEq + 'static {
     /// All words of the list.
     const ALL: &'static [Self];

@@ -7,7 +7,7 @@ use crate::{
     wording::quoted,
 };
 
-/// How many GPUs a replica has; `None`: the spec does not say.
+/// GPUs per replica; `None`: the spec does not contain the number.
 pub(super) fn per_replica(server: &Server, place: Place) -> Option<u32> {
     match place {
         Place::Laptop => server.devices.first().and_then(|it| u32::try_from(it.len()).ok()),
