@@ -22,8 +22,8 @@ use super::profiler::Profiler;
 use super::server_log::ServerLog;
 use super::sleep::WokenTags;
 
-/// Connections that are served at once; the next ones wait in the listener's backlog. Each holds at most one request,
-/// and so this bounds the engine's queue too.
+/// Maximum number of open connections; further ones wait in the listener's backlog. Each holds at most one request, so this also bounds the engine's
+/// queue.
 const MAX_CONNECTIONS: u32 = 32_768;
 
 /// The maximum length of a request's head, and of the answer bytes that a connection buffers.
