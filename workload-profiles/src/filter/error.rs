@@ -1,6 +1,6 @@
 //! Why a text is no filter, and why a filter cannot decide on a record.
 
-/// What a message suggests where something unknown stands.
+/// What a message suggests for an unknown element.
 pub(super) const KNOWN: &str = "known are comparisons, in, and, or, not, len(...), x['key'], x.get('key', default), texts, numbers and lists; \
                                 a filter is read, never run as code";
 
@@ -28,7 +28,7 @@ pub enum RecordError {
     Types {
         /// As in the filter.
         operation: &'static str,
-        /// The type of the value on the left.
+        /// The type of the left operand.
         left: &'static str,
         /// The type of the value on the right.
         right: &'static str,

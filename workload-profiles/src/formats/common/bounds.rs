@@ -6,7 +6,7 @@ pub(in crate::formats) const MAX_STAGES: usize = 1000;
 pub(in crate::formats) const MAX_STAGE_SECONDS: u64 = 604_800;
 /// The longest pause, timeout and bound of goodput, in seconds: a day.
 pub(in crate::formats) const MAX_PAUSE_SECONDS: u64 = 86_400;
-/// The most requests under way at once. Each holds a connection, and a machine has 64,512 ports to one address.
+/// Maximum concurrency. Each request holds a connection, and a machine has 64,512 ports per remote address.
 pub(in crate::formats) const MAX_CONCURRENCY: u64 = 60_000;
 /// The longest prompt or answer, in tokens.
 pub(in crate::formats) const MAX_TOKENS: u64 = 2_000_000;

@@ -42,7 +42,7 @@ pub(in crate::formats) fn headers(section: &Section) -> BTreeMap<String, String>
     headers
 }
 
-/// The name of a header field whose value the launcher writes.
+/// The name of a header field that the launcher fills with its own value.
 pub(in crate::formats) fn header_name(section: &Section, key: &'static str) -> Option<String> {
     let name = section.text(key)?;
     match check_name(name) {

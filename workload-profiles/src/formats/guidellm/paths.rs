@@ -50,7 +50,7 @@ pub(super) fn get<'a>(root: &'a Value, path: &[Part]) -> Option<&'a Value> {
     })
 }
 
-/// Sets a value. As in the original, mappings and lists on the way are made where there are none.
+/// Sets a value. As in the original, missing mappings and lists along the path are created.
 pub(super) fn set(root: &mut Value, path: &[Part], value: Value) {
     let mut place = root;
     for (name, index) in path {
@@ -93,7 +93,7 @@ pub(super) fn arguments(text: &str) -> Result<Value, String> {
     Ok(arguments)
 }
 
-/// A value as the original reads it from a command line: nothing is null.
+/// A value as the original reads it from a command line: no text becomes null.
 pub(super) fn typed(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() { Ok(Value::Null) } else { yaml::typed(text) }
 }

@@ -1,4 +1,4 @@
-//! `spec.data`: what the requests hold.
+//! `spec.data`: what the requests contain.
 
 mod around;
 mod columns;
@@ -30,7 +30,7 @@ enum Kind {
     Unsupported(&'static str),
 }
 
-/// Reads the list and what belongs to it. `None` goes with at least one problem.
+/// Reads the list of sources and the keys related to it. `None`: at least one problem was reported.
 pub(super) fn read(spec: &Section, around: &Around) -> Option<Data> {
     let columns = columns::read(spec);
     let loader = loader(spec);

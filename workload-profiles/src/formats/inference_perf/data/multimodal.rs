@@ -20,7 +20,7 @@ const MAX_WEIGHT: f64 = 1e9;
 
 const IMAGE_KEYS: [&str; 4] = ["count", "insertion_point", "resolutions", "representation"];
 
-/// Reads the section. `None` where it asks for no image, or where it is wrong, which adds a problem.
+/// Reads the section. `None` if it requests no images, or if a problem was reported.
 pub(super) fn read(section: Section, shared_by_group: bool) -> Option<Images> {
     for key in ["video", "audio"] {
         if section.value(key).is_some() {

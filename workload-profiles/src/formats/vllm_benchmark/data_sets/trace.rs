@@ -45,7 +45,7 @@ pub(super) fn timed_trace(root: &Section, api: Api, count: u64) -> Option<Data> 
     Some(Data { times, ignore_eos: true, ..Data::new(requests, count) })
 }
 
-/// A CSV file of BurstGPT, of which only the lengths are used.
+/// A CSV file of BurstGPT. Only its lengths are used.
 pub(super) fn burst_gpt(root: &Section, count: u64) -> Option<Data> {
     let file = file(root, "a CSV file of BurstGPT")?;
     root.notice(
