@@ -11,8 +11,7 @@ use super::chunk::{Choices, Chunk};
 
 /// The keys under which servers send text.
 const KEYS: [&str; 4] = ["\"content\"", "\"text\"", "\"reasoning\"", "\"reasoning_content\""];
-/// The longest event from which a pattern is made, in bytes: longer events hold data that changes from one event to the
-/// next.
+/// Maximum length of an event from which a pattern is made, in bytes. Longer events hold data that changes from event to event.
 const LONGEST: usize = 1_024;
 
 /// An event without its text.
