@@ -6,7 +6,7 @@
 //! The crate `data-sets` reads the rows of data sets and passes them in the types of `prompts`. Phases come from a
 //! `measurement::phase::Phase`.
 //!
-//! The modules form layers; each may use those before it: `schedule`, `hold`, `image`; `trace`, `recorded`, `vitals`; `client`;
+//! The modules form layers; each may use earlier ones: `schedule`, `hold`, `image`; `trace`, `recorded`, `vitals`; `client`;
 //! `requests`; `sessions`; `prompt_files`; `issue`.
 
 pub mod client;

@@ -109,8 +109,8 @@ impl ClientGroup {
         self.lacks_files.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the process ever ran out of files. If it did, no spare connections are opened, and idle connections are closed for waiting
-    /// requests.
+    /// Whether the process ran out of files in this stage. If it did, no spare connections are opened, and idle connections are closed for
+    /// waiting requests.
     pub(super) fn lacks_files(&self) -> bool {
         self.lacks_files.load(Ordering::Relaxed)
     }

@@ -1,6 +1,6 @@
 //! Recognises events that differ from an earlier event only in their text, without reading them as JSON. Pure.
 //!
-//! Nearly every event of a stream repeats the one before it, except for a few letters. For one event, the place of its
+//! Nearly every event of a stream repeats the previous event, except for a few letters. For one event, the place of its
 //! text is found, and [`Chunk`] proves that only the text matters: without the text the same event is a token without
 //! text. After that, an event with the same bytes around another plain text means output. All other events, and texts
 //! with a backslash, are read as JSON.

@@ -54,7 +54,7 @@ impl SleepLevel {
 /// A part of a wake-up: the whole server, or one of three parts after a sleep of level 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WakeStep {
-    /// All of it.
+    /// The whole server.
     All,
     /// The memory of the weights.
     Weights,

@@ -118,7 +118,7 @@ impl Connector {
             };
             match connected {
                 Ok(stream) => {
-                    // A request must be sent at once, without waiting for more data.
+                    // A request must be sent immediately, without waiting for more data.
                     stream.set_nodelay(true)?;
                     return Ok(match tls {
                         None => Socket::Tcp(stream),

@@ -32,7 +32,7 @@ pub(super) struct Classes {
     seeds: Vec<Seed>,
 }
 
-/// What the requests of a class share.
+/// Settings that the requests of a class share.
 #[derive(Debug)]
 pub(super) struct Class {
     pub(super) template: BodyTemplate,

@@ -27,7 +27,7 @@ pub(super) const MAX_WARM: usize = 4_096;
 /// Slots that send their first request before the runtime polls the sockets.
 const MAX_AT_ONCE: usize = 16;
 
-/// What the slots of one worker share.
+/// State that the slots of one worker share.
 struct Shared {
     context: Arc<RequestContext>,
     stage: usize,

@@ -6,7 +6,7 @@ use super::shared::Shared;
 use crate::client::Client;
 use measurement::recorder::Recorder;
 
-/// What all requests of one worker share.
+/// State that all requests of one worker share.
 pub(super) struct RequestContext {
     pub(super) shared: Arc<Shared>,
     pub(super) client: Client,

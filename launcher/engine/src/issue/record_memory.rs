@@ -27,7 +27,7 @@ fn records_that_fit(left: MemoryLeft) -> u64 {
 
 fn too_few(left: MemoryLeft, planned: u64, threads: u64, needs_all: bool) -> Option<String> {
     let fitting_records = records_that_fit(left);
-    // Each thread has a block of its own, which may be partly empty.
+    // Each thread has its own block, which may be partly empty.
     let needed = RecordBudget::needed(planned, threads);
     let ((part, least), bytes) = (KEPT_FREE, needed.saturating_mul(RecordBudget::BYTES_PER_RECORD));
     let memory = mebibytes(bytes.saturating_add((bytes / (part - 1)).max(least)));

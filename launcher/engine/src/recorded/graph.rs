@@ -10,8 +10,10 @@ use workload_profiles::workload::{RecordedAnswers, RecordedSessions, RecordedWai
 
 use super::{Call, CallPrompt, Message, Session, message::Said, otel::RawCall};
 
-/// Builds the graph of requests in the order in which they began. A request follows every request whose answer its messages contain, and the
-/// last request that had ended before it began. Indirect predecessors are left out.
+/// Builds the graph of requests in the order in which they began.
+///
+/// A request follows every request whose answer its messages contain, and the last request that had ended before it began. Indirect
+/// predecessors are left out.
 pub(super) fn session(calls: Vec<RawCall>, recorded: &RecordedSessions) -> Session {
     let mut built = Session { calls: Vec::with_capacity(calls.len()), ..Session::default() };
     let mut places: HashMap<(String, Option<u32>), u32> = HashMap::new();

@@ -137,7 +137,7 @@ fn answer(span: &Value) -> Result<Said, String> {
     }
 }
 
-/// The tools, and a forced choice of one of them if the answer called a tool.
+/// The tools. Adds `tool_choice` if `forced` and the answer called a tool.
 fn fields(span: &Value, answer: &Said, forced: bool) -> Result<String, String> {
     let Some(tools) = attribute(span, "gen_ai.tool.definitions") else { return Ok(String::new()) };
     let Value::Array(tools) = parsed(tools)? else { return Err("gen_ai.tool.definitions is no list".to_owned()) };

@@ -22,7 +22,7 @@ pub(crate) struct RecordedSession {
 }
 
 impl RecordedSession {
-    /// `content`: index among the sessions and their copies. `marker`: a text that no other session of this or another run has.
+    /// `content`: index among the sessions and their copies. `marker`: a seed that no other session of this or another run has.
     pub(super) fn new(
         settings: &RecordedSessions,
         (all, block_texts): (&Arc<Vec<Session>>, BlockTexts),

@@ -64,7 +64,7 @@ pub enum TraceError {
         /// Maximum bytes that are read.
         most: u64,
     },
-    /// The run has too many requests, including those of its traces.
+    /// The run has too many requests, including the requests of its traces.
     #[error(
         "stages: come to {requests:.0} requests with their traces; at most {MAX_REQUESTS} are sent in a run, so set a count"
     )]

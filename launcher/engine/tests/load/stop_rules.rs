@@ -86,7 +86,7 @@ async fn the_slots_of_a_closed_loop_end_with_their_stage() {
 
 #[tokio::test(start_paused = true)]
 async fn slots_that_wait_to_open_do_not_hold_up_the_end_of_their_stage() {
-    // Slot 0 opens at once, slot 1 at 30 s. Slot 0 times out at 1,150, 1,300 and 1,450 ms.
+    // Slot 0 opens immediately, slot 1 at 30 s. Slot 0 times out at 1,150, 1,300 and 1,450 ms.
     let stage = closed_for(2, millis(90_000), millis(60_000));
     let result = run(&third_timeout_ends(StopScope::Stage, vec![stage])).await;
     assert_eq!(outcomes(&result, 0), counts(&[("ok", 10), ("timeout", 3)]));

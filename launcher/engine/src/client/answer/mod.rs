@@ -112,9 +112,10 @@ impl Answer {
     }
 
     /// The answers to each of `prompts` prompts in one request, with `each` choices per prompt. The first choice of each prompt is returned.
-    /// Call it once, after the answer has ended well. An answer that the server did not send, or gave up, is a failure. The usage covers the
-    /// whole request. A server that sends no token ids does not report the length of each answer. The tokens of the usage are then divided
-    /// evenly, so their sum is right but the count of a single answer is not.
+    /// Call it once, after the answer has ended well. An answer that the server did not send, or gave up, is a failure.
+    ///
+    /// The usage covers the whole request. A server that sends no token ids does not report the length of each answer. The tokens of the
+    /// usage are then divided evenly, so their sum is right but the count of a single answer is not.
     pub fn take_answers(&mut self, prompts: u32, each: u32) -> Vec<Result<Answer, Failure>> {
         let mut choices = self.apart.take().unwrap_or_default();
         let answer = |prompt: u32| {

@@ -58,7 +58,7 @@ pub struct LoadPlan {
     /// Number of answers per prompt.
     pub(in crate::issue) choices: u32,
     pub(in crate::issue) streaming: bool,
-    /// Whether requests whose output is kept ask for token ids.
+    /// Whether requests whose output is kept also request token ids.
     pub(in crate::issue) keeps_token_ids: bool,
     /// Whether requests contain their output length.
     sends_lengths: bool,

@@ -23,7 +23,7 @@ use workload_profiles::workload::MAX_REQUESTS;
 /// Maximum sessions that are made before the stage begins.
 const MAX_AHEAD: usize = 4_096;
 
-/// What the slots of one worker share.
+/// State that the slots of one worker share.
 struct Feed {
     stage: SessionStage,
     /// For a load of requests: the requests of this worker's sessions.
