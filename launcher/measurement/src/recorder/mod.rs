@@ -228,7 +228,7 @@ impl Recorder {
         self.keep(request, in_figures, wire, is_good);
     }
 
-    /// Keeps a request that was counted, if the run asks for records and there is room.
+    /// Keeps a request that was counted, if the run requests records and there is room.
     fn keep(&mut self, request: RequestRecord, in_figures: InFigures, wire: &WireTally, is_good: bool) {
         let (Some(records), Some(tape)) = (&mut self.records, &mut self.tape) else { return };
         tape.note_request(&request, wire, is_good);
