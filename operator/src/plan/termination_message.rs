@@ -21,6 +21,7 @@ pub struct NoResult {
 
 /// Reads the envelope of an attempt. It has to name this run and this attempt.
 ///
+/// # Errors
 /// The launcher left no envelope, or an envelope of another run or attempt.
 pub fn read(run: &BenchmarkRun, attempt: u32, ended: &Ended) -> Result<Envelope, NoResult> {
     match Envelope::parse(&ended.message) {
