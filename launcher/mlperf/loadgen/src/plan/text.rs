@@ -67,7 +67,7 @@ fn found(auto: &AutoQps) -> String {
     format!("The target rate {how}; what follows is for the rate in the settings.")
 }
 
-/// The settings that matter to the scenario, under LoadGen's names: as requested, and what they come to where that differs.
+/// The settings that matter to the scenario, under LoadGen's names: the requested value, and the effective value if it differs.
 fn settings_of(test: &TestPlan) -> Vec<(String, String)> {
     let (of, it) = (&test.requested, &test.effective);
     let mut rows = Vec::new();
