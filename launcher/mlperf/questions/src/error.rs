@@ -34,11 +34,11 @@ pub enum QuestionsError {
         split: &'static str,
         /// The files that were looked for.
         wanted: String,
-        /// What is in the folder.
+        /// The content of the folder.
         found: String,
         remedy: &'static str,
     },
-    /// Examples are to be shown, and the data is one file.
+    /// Examples are required, but the data is a single file.
     #[error("shots is {shots}, and {path} is one file without examples; name a file or a folder with them in examples, or set shots to 0", path = path.display())]
     NoExamples { path: PathBuf, shots: u32 },
     /// Subjects have too few examples.
@@ -64,7 +64,7 @@ pub enum QuestionsError {
 }
 
 impl QuestionsError {
-    /// The error without words of the file. `None`: the message has none.
+    /// The error without text from the file. `None`: the message contains none.
     pub fn without_words(&self) -> Option<String> {
         match self {
             QuestionsError::Wrong { path, at, what: _ } => {
