@@ -12,7 +12,7 @@ const FEW_SHARE: f64 = 0.01;
 /// `others` is a lower bound, so that no other client is reported by mistake. Subtracted from the server's count are:
 ///
 /// - all requests of the run, including those that failed, were cut off, or went to another server. With separate prefill and decode, two servers
-/// each finish the same request. So each server is compared alone, and counts of servers are never added;
+///   each finish the same request. So each server is compared alone, and counts of servers are never added;
 /// - the requests in flight before the run began, such as those of an earlier attempt, even if another client sent them.
 ///
 /// A difference of at most two requests, or of 1 % of the server's count, counts as none.
