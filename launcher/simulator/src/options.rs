@@ -49,7 +49,7 @@ pub struct SimOptions {
     pub seed: Seed,
     /// What goes wrong, if anything.
     pub fault: Option<Fault>,
-    /// The folder for the profiler's traces. A trace contains the requested range, but no kernels. Absent: the server has no profiler.
+    /// The folder for the profiler's traces. A trace contains the number of requests, but no kernels. Absent: the server has no profiler.
     pub profiler_dir: Option<PathBuf>,
     /// The sleep mode; absent: its endpoints do not exist.
     pub sleep_mode: Option<SleepMode>,
