@@ -100,7 +100,7 @@ words! {
         MeasurementInvalid,
         /// An objective of `spec.slo` is missed.
         SLOViolated,
-        /// An objective of `spec.slo` cannot be decided, and none is missed.
+        /// An objective of `spec.slo` cannot be decided, and no objective is missed.
         SLOInconclusive,
         /// Every objective of `spec.slo` is met.
         SLOMet,
@@ -108,7 +108,7 @@ words! {
         InvalidSpec,
         /// The namespace has as many attempts as its administrators allow.
         NamespaceBusy,
-        /// The spec asks for what the administrators of this installation do not allow.
+        /// The spec requests something that the administrators of this installation do not allow.
         PolicyDenied,
         /// The run has a value that this release of the operator cannot read.
         Unreadable,
@@ -158,11 +158,11 @@ words! {
         Stored,
         /// The results folder could not be written.
         NotStored,
-        /// `storage.none` is set: no results folder was asked for.
+        /// `storage.none` is set: the spec requested no results folder.
         NotAsked,
         /// The operator's own image measured the target in this run.
         OwnLauncher,
-        /// An image that the run names measured, so that the figures are what that image says.
+        /// The run used its own launcher image, so the figures depend on that image.
         CustomImage,
         /// The figures come from the results folder of another run, which `spec.execution.collect` names.
         Collected,
@@ -170,11 +170,11 @@ words! {
         Reread,
         /// A schedule waits for its next time, or for a change of its trigger.
         Scheduled,
-        /// A schedule has a run under way.
+        /// A run of the schedule is in progress.
         RunActive,
         /// A schedule started a run.
         RunStarted,
-        /// A time of a schedule passed without a run: another one was under way, or it was too late.
+        /// A scheduled time passed without a run: another run was in progress, or it was too late.
         RunSkipped,
         /// The API server refused the run that a schedule would start.
         StartRefused,
@@ -189,7 +189,7 @@ impl Reason {
         match self {
             Reason::Disrupted | Reason::ResultLost => Some(RetryCause::Disrupted),
             Reason::TargetUnavailable => Some(RetryCause::TargetUnavailable),
-            // What names a cause, such as ImagePull, would be the same the next time.
+            // A reason that names a cause, such as ImagePull, would recur.
             Reason::StartTimeout => Some(RetryCause::StartTimeout),
             _ => None,
         }
@@ -203,7 +203,7 @@ words! {
         RunSucceeded,
         /// An objective of `spec.slo` is missed.
         SLOViolated,
-        /// An objective of `spec.slo` cannot be decided, and none is missed.
+        /// An objective of `spec.slo` cannot be decided, and no objective is missed.
         SLOInconclusive,
         /// A signal stopped the run.
         Cancelled,

@@ -3,7 +3,7 @@
 use super::{Errors, claim, mounts};
 use crate::benchmark_run::{BenchmarkRunSpec, is_object_name};
 
-/// The most entries of a profile's files.
+/// Maximum entries of a profile's files.
 const MAX_FILES: usize = 16;
 /// The names of the operator's own files in the folder.
 const RESERVED: [&str; 3] = ["run.yaml", "spec.yaml", "profile.yaml"];

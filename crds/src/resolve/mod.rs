@@ -117,7 +117,7 @@ pub struct ResolvedRun {
     pub store_results: bool,
     /// The bucket that the results folder is uploaded to; absent: none.
     pub upload: Option<Upload>,
-    /// Which finished folders stay beside that of this run; absent: all.
+    /// Which finished folders are kept besides the folder of this run; absent: all.
     pub retention: Option<FolderRetention>,
     /// Whether the figures count although the results folder could not be written.
     pub storage_required: bool,
@@ -171,7 +171,7 @@ pub const STATUS_PORT: u16 = 8080;
 /// empty URL.
 ///
 /// # Errors
-/// Every field that is wrong, at once.
+/// All wrong fields.
 pub fn resolve(
     identity: RunIdentity,
     spec: &BenchmarkRunSpec,

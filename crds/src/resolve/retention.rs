@@ -3,7 +3,7 @@
 use super::Errors;
 use crate::benchmark_run::{BenchmarkRunSpec, FolderRetention};
 
-/// The most folders, and the most days.
+/// Maximum folders, and maximum days.
 const MOST: [(&str, u32); 2] = [("keepRuns", 10_000), ("keepDays", 3_650)];
 
 /// The retention limits of a run; `None`: nothing is deleted, which also applies outside a cluster.

@@ -94,7 +94,7 @@ pub enum TraceFolder {
     Config { option: &'static str, older_variable: &'static str },
     /// A variable. CUDA's profiler is chosen by the request that starts it.
     Variable(&'static str),
-    /// An option whose value is the folder.
+    /// An option that contains the folder.
     Option(&'static str),
 }
 

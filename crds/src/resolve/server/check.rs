@@ -15,7 +15,7 @@ use crate::{
 /// The same as [`resolve`] for a server alone.
 ///
 /// # Errors
-/// Every field that is wrong, at once.
+/// All wrong fields.
 pub fn resolve_server(server: &Server, place: Place) -> Result<ManagedServer, Vec<FieldError>> {
     let mut errors = Errors::default();
     let managed = resolve(server, place, &mut errors);
