@@ -124,7 +124,7 @@ pub fn errors_beside_others(identity: &RunIdentity, spec: &BenchmarkRunSpec, set
     problems.into_iter().take(MAX_BESIDE_OTHERS).map(error).collect()
 }
 
-/// The most errors of a profile beside others.
+/// Maximum profile errors that are reported beside other errors.
 const MAX_BESIDE_OTHERS: usize = 16;
 
 /// Reads a profile that [`prepare`] rendered: for the launcher in a pod.

@@ -9,9 +9,9 @@ use crate::{
     shipped::{shipped, shipped_names},
 };
 
-/// The most places that are listed.
+/// Maximum places that are listed.
 const MAX_PLACES: usize = 8;
-/// The most digits of an index or of a line.
+/// Maximum digits of an index or of a line.
 const MAX_DIGITS: usize = 6;
 /// Words of positions.
 const POSITION: [&str; 5] = ["profile", "template", "line", "lines", "column"];

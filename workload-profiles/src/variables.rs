@@ -14,9 +14,9 @@ use crate::{
 const MAX_VALUE_BYTES: usize = 1024;
 /// The longest name of a variable, in bytes.
 const MAX_NAME_BYTES: usize = 64;
-/// The most variables that a user may set; the CRD has the same bound.
+/// Maximum variables that a user may set; the CRD has the same bound.
 const MAX_COUNT: usize = 64;
-/// The most elements of a list that a user sets.
+/// Maximum elements of a list that a user sets.
 const MAX_LIST: usize = 256;
 
 /// The names after `REPLACE_ENV_` in llm-d-benchmark's templates, and the corresponding variables.

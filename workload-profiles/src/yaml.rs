@@ -6,7 +6,7 @@ use crate::problem::{Findings, Problem, first_line, quoted};
 
 /// Maximum bytes of a rendered profile: it has to fit into a ConfigMap of 1 MiB together with the run.
 pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
-/// The most values of a profile, after its aliases are expanded. A stage has three.
+/// Maximum values of a profile, after its aliases are expanded. A stage has three.
 const MAX_NODES: usize = 50_000;
 
 /// Reads one YAML or JSON document. The bound on the number of values includes expanded aliases.

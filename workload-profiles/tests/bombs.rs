@@ -74,7 +74,7 @@ fn cpu() -> u64 {
     text.split(' ').next().unwrap().parse().unwrap()
 }
 
-/// The most memory that the process had, in KiB.
+/// Peak memory of the process, in KiB.
 fn peak_memory() -> u64 {
     let text = fs::read_to_string("/proc/self/status").unwrap();
     let line = text.lines().find(|it| it.starts_with("VmHWM")).unwrap();

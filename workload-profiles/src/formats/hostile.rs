@@ -6,7 +6,7 @@ use crds::benchmark_run::Harness;
 use super::target::Target;
 use crate::{parse_text, workload::Workload, yaml};
 
-/// The most problems of an error, and the longest message.
+/// Maximum problems per error, and maximum length of a message.
 const MAX_PROBLEMS: usize = 2_000;
 const MAX_MESSAGE: usize = 1 << 20;
 

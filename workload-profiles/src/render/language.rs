@@ -11,7 +11,7 @@ use crate::{
     variables::FACTS,
 };
 
-/// The most bytes of code in a template: the text inside its tags.
+/// Maximum bytes of code in a template: the text inside its tags.
 pub(crate) const MAX_CODE_BYTES: usize = 8 * 1024;
 /// The filter that every list of a `for` passes through. A template cannot name it, because it is not in [`FILTERS`].
 pub(super) const COUNTED: &str = "benchwright_counted";

@@ -39,9 +39,9 @@ use crate::{
     yaml::{self, MAX_TEXT_BYTES},
 };
 
-/// The most elements of all loops and ranges of a template together.
+/// Maximum elements of all loops and ranges of a template together.
 const MAX_STEPS: usize = 1024;
-/// The most decimals that `round` keeps: a double has no more that mean something.
+/// Maximum decimals that `round` keeps: a double has no more that mean something.
 const MAX_PRECISION: i32 = 15;
 /// The template's name inside Tera. It has no suffix that would make Tera escape values.
 const NAME: &str = "profile";

@@ -25,7 +25,7 @@ pub struct DataSet {
     /// The rows are rendered with the chat template of the workload's tokenizer before the load, and sent as token ids; absent: they are sent
     /// as they are.
     pub chat_template: Option<ChatRendering>,
-    /// The most tokens of each answer.
+    /// Maximum tokens of each answer.
     pub output: OutputLength,
     /// The number of rows that are used, the first in their order that pass the filter. A file with fewer rows is refused. Absent:
     /// as many as the load needs, or all.
@@ -128,7 +128,7 @@ pub enum ConversationUse {
     Turns,
 }
 
-/// The most tokens of an answer.
+/// Maximum tokens of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OutputLength {
@@ -158,7 +158,7 @@ pub struct LengthFilter {
     pub min_output: Option<u32>,
     /// The longest answer.
     pub max_output: Option<u32>,
-    /// The most tokens of prompt and answer together.
+    /// Maximum tokens of prompt and answer together.
     pub max_total: Option<u32>,
     /// The fewest turns of a conversation.
     pub min_turns: Option<u32>,

@@ -67,7 +67,7 @@ pub enum Load {
         /// How long requests are sent; absent: until `count` were sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration: Option<Span>,
-        /// The most requests; absent: all that are due within `duration`.
+        /// Maximum requests; absent: all that are due within `duration`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
         /// Maximum concurrency. Other requests wait in the client, and their latency includes the wait. Absent: no limit.
@@ -90,7 +90,7 @@ pub enum Load {
         trace: Trace,
         /// The speed of the replay: 2 replays in half the time.
         speed: f64,
-        /// The most requests; absent: all.
+        /// Maximum requests; absent: all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
         /// Whether recorded lengths, where a request has them, replace the lengths of the request source.
@@ -104,7 +104,7 @@ pub enum Load {
     Closed {
         /// The number of slots.
         concurrency: u32,
-        /// The most requests in all; absent: [`MAX_REQUESTS`].
+        /// Maximum requests in all; absent: [`MAX_REQUESTS`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
         /// How long requests are sent; absent: until `count` were sent.
@@ -113,7 +113,7 @@ pub enum Load {
         /// The slots open one by one, evenly spaced within this time.
         #[serde(default)]
         ramp_up: Span,
-        /// The most requests of all slots that start in a second: starts are 1 / rate apart or more. Absent: no limit.
+        /// Maximum requests that all slots together start per second: starts are at least 1 / rate apart. Absent: no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         start_rate: Option<RequestRate>,
     },
@@ -131,7 +131,7 @@ pub enum Load {
         /// How long requests are sent; absent: until `count` were sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration: Option<Span>,
-        /// The most requests; absent: all that are due within `duration`.
+        /// Maximum requests; absent: all that are due within `duration`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
     },

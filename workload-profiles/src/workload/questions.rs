@@ -31,7 +31,7 @@ pub struct Questions {
     pub total_limit: Option<u64>,
     /// How the letter of an answer is found.
     pub scoring: AnswerScoring,
-    /// The most tokens of an answer.
+    /// Maximum tokens of an answer.
     pub max_tokens: u32,
     /// The project that defines the table of domains.
     pub domains: Domains,
@@ -44,7 +44,7 @@ pub struct Questions {
 impl Questions {
     /// Maximum questions to read: twice the size of MMLU's largest split.
     pub const MOST: u64 = 200_000;
-    /// The most examples before a question: MMLU has five of each subject.
+    /// Maximum examples before a question: MMLU has five of each subject.
     pub const MOST_SHOTS: u64 = 5;
 }
 

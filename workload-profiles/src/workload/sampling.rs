@@ -20,7 +20,7 @@ const LAUNCHER_FIELDS: [&str; 12] = [
     "stream",
     "stream_options",
 ];
-/// The most bytes of all further fields as JSON: every request carries them.
+/// Maximum bytes of all further fields as JSON: every request carries them.
 const MAX_EXTRA_BYTES: usize = 64 << 10;
 
 /// How the server generates. The server decides everything that is absent.

@@ -47,7 +47,7 @@ impl TrafficClasses {
     }
 }
 
-/// The most turns that are kept.
+/// Maximum turns that are kept.
 const MAX_TURNS: usize = 100_000;
 
 /// A class of requests.

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::{problem::quoted, reader::Section, yaml::decimal};
 
-/// The most values of a list.
+/// Maximum values of a list.
 const MAX_VALUES: usize = 100;
 
 /// The numbers of a flag; empty if it is absent. `None`: a problem was reported.

@@ -22,7 +22,7 @@ const DEFAULT_COUNT: u64 = 10;
 const DEFAULT_ENTRIES: u64 = 100;
 /// Default time in which requests may finish after the duration, in seconds, as in the original.
 const DEFAULT_GRACE: f64 = 30.0;
-/// The most turns of a session.
+/// Maximum turns of a session.
 const MAX_TURNS: f64 = 10_000.0;
 /// How often the original changes a rate that rises, in seconds.
 const RAMP_STEP: f64 = 0.1;

@@ -20,7 +20,7 @@ use crate::{
     workload::{Assignment, Extra, TrafficClass, TrafficClasses, Workload},
 };
 
-/// The most models of a profile.
+/// Maximum models of a profile.
 const MAX_MODELS: usize = 1_000;
 /// Default request timeout of the original, in seconds.
 const DEFAULT_TIMEOUT: f64 = 21_600.0;

@@ -10,7 +10,7 @@ use crate::{
     workload::{Assignment, TrafficClass, TrafficClasses},
 };
 
-/// The most classes: each has figures of its own.
+/// Maximum classes: each has figures of its own.
 const MAX_CLASSES: usize = 1_000;
 /// The longest name of a class, in bytes.
 const MAX_NAME: usize = 256;

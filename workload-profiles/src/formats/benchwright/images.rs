@@ -7,11 +7,11 @@ use crate::{
     workload::{ImageEncoding, ImagePlace, ImageSize, Images},
 };
 
-/// The most images of a request.
+/// Maximum images of a request.
 const MAX_IMAGES: u64 = 256;
 /// Maximum pixels per side of an image.
 const MAX_PIXELS: u64 = 8_192;
-/// The most sizes.
+/// Maximum number of sizes.
 const MAX_SIZES: usize = 100;
 
 /// Reads the section `images`; `None`: at least one problem was reported.

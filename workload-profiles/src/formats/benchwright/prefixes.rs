@@ -6,7 +6,7 @@ use crate::{
     workload::{PrefixBucket, PrefixChoice, PrefixPlace, Prefixes},
 };
 
-/// The most buckets.
+/// Maximum buckets.
 const MAX_BUCKETS: usize = 1_000;
 /// The highest weight.
 pub(super) const MAX_WEIGHT: f64 = 1e9;

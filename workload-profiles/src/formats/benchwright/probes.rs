@@ -4,7 +4,7 @@ use crds::units::RequestRate;
 
 use crate::{reader::Section, workload::Probes};
 
-/// The most probes a second: more would be a load.
+/// Maximum probes per second: more would be a load.
 const MAX_RATE: f64 = 100.0;
 /// The longest prompt and answer of a probe, in tokens.
 const MAX_TOKENS: u64 = 1_024;

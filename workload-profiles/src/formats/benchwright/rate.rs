@@ -11,7 +11,7 @@ use crate::{
     workload::{RampUpStrategy, Rate, RatePoint, RateShape},
 };
 
-/// The most points of a rate.
+/// Maximum points of a rate.
 const MAX_POINTS: usize = 10_000;
 
 /// Reads `rate` of an open load; `duration` is that of the load, where it has one, and `earlier` the number of stages before its own.

@@ -16,8 +16,8 @@ use crate::{
 /// The longest name of a stage.
 const MAX_NAME: usize = 64;
 
-/// Reads `stages`, and the warm-up and cool-down of the run, which become those of its first and its last stage. `None` goes
-/// with at least one problem.
+/// Reads `stages`. The run's warm-up and cool-down become the warm-up of its first stage and the cool-down of its last stage. `None`: at
+/// least one problem was reported.
 pub(super) fn read(root: &Section, window: Window, requests: Option<&RequestSource>) -> Option<Vec<Stage>> {
     let warm_up = margins::read_part(root, "warmUp");
     let cool_down = margins::read_part(root, "coolDown");

@@ -11,7 +11,7 @@ use crate::{
 
 /// Header fields that the launcher sets itself.
 const LAUNCHER_HEADERS: [&str; 5] = ["host", "content-length", "content-type", "transfer-encoding", "connection"];
-/// The most header fields.
+/// Maximum header fields.
 const MAX_HEADERS: usize = 64;
 /// The longest value of a header field, in bytes.
 const MAX_HEADER_BYTES: usize = 4096;

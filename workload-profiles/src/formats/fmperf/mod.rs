@@ -1,7 +1,7 @@
 //! The formats of fmperf: LMBenchmark's scenarios, which llm-d-benchmark ran through it, and the workload classes of its own. "The
 //! original" in comments is LMBenchmark or fmperf.
 //!
-//! A profile has the class of which it names a key. What the original does in another way than its profile says has a notice.
+//! The keys of a profile determine its class. A notice reports where the original ignores its own profile.
 
 mod classes;
 mod guidellm;

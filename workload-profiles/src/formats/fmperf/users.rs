@@ -19,7 +19,7 @@ use crate::{
 
 /// The words of a question.
 const QUESTION: u32 = 15;
-/// The most rounds of a user.
+/// Maximum rounds of a user.
 const MAX_ROUNDS: u64 = 10_000;
 /// Default rounds per user, and default seconds per rate.
 const ROUNDS: u32 = 20;

@@ -28,7 +28,7 @@ const OPTIONS: [(&str, &str, bool); 12] = [
     ("output", "outputs", true),
     ("metrics", "metrics", false),
 ];
-/// The most benchmarks that overrides make.
+/// Maximum benchmarks that overrides make.
 const MAX_BENCHMARKS: usize = 1000;
 
 /// Reads a command line. `None`: at least one problem was reported.

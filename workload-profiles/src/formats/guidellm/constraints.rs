@@ -9,11 +9,11 @@ use crate::{
     workload::{Hit, HitLimit, MAX_REQUESTS, StopRule, StopScope},
 };
 
-/// The most constraints: there are seven kinds.
+/// Maximum constraints: there are seven kinds.
 const MAX_CONSTRAINTS: usize = 64;
 /// Default number of requests in the window, and default minimum of requests.
 const DEFAULT_WINDOW: u32 = 30;
-/// The most requests of a window.
+/// Maximum requests of a window.
 const MAX_WINDOW: u64 = 1_000_000;
 
 /// What ends the strategies.

@@ -13,7 +13,7 @@ use crate::{
 /// The keys of a constraint that may differ.
 const BOUNDS: [&str; 3] = ["seconds", "count", "rate"];
 
-/// The most keys that a benchmark changes.
+/// Maximum keys that a benchmark changes.
 const MAX_CHANGES: usize = 64;
 
 /// The longest text of a number, in bytes.

@@ -68,7 +68,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     if let Some(workload) = &workload {
         stage_length::check(&workload.stages, &STAGE_LENGTH, &nested);
     }
-    // The original refuses other unknown keys, such as those of the backend.
+    // The original refuses other unknown keys, such as unknown keys of the backend.
     nested.refuse_unknown_keys(|path| !path.starts_with("spec.data["));
     nested.named_url().iter().for_each(|it| findings.names_url(it));
     match nested.into_result() {

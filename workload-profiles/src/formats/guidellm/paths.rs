@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use crate::{problem::quoted, yaml};
 
-/// The most parts of a path: the scenario's own keys need 6.
+/// Maximum parts of a path: the scenario's own keys need 6.
 const MAX_PARTS: usize = 16;
 /// The highest index of a list that a path may name: the elements before it are made too.
 const MAX_INDEX: usize = 63;
-/// The most pairs of a text.
+/// Maximum pairs of a text.
 const MAX_PAIRS: usize = 256;
 
 /// A part of a path: a key, and an index where its value is a list.

@@ -39,8 +39,7 @@ pub struct LoadGenTest {
     /// Whether an audit.config was applied. The logs then contain a warning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub audited: bool,
-    /// For a trial of a search: the rates of the trials before it, in queries per second. Sample numbers continue after those of
-    /// these trials.
+    /// For a trial of a search: the rates of the trials before it, in queries per second. Its sample numbers continue after the earlier trials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials_before: Vec<f64>,
 }

@@ -18,7 +18,7 @@ use crate::{
 
 /// The range of `burstiness`: beyond it all gaps of a gamma process are zero, or all are the same.
 const BURSTINESS: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
-/// The most probes a second: more would be a load.
+/// Maximum probes per second: more would be a load.
 const MAX_PROBE_RATE: f64 = 100.0;
 
 /// The replay speed that removes all gaps: it shortens three years to a tenth of a millisecond.

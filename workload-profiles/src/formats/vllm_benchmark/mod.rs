@@ -1,5 +1,5 @@
-//! The flags of `vllm bench serve` (version 0.32), as a flat mapping or as a command line, and those of InferenceMAX's
-//! `benchmark_serving.py`, an older form of the same tool whose rules differ in part. "The original" in comments is the tool.
+//! The flags of `vllm bench serve` (version 0.32), as a flat mapping or as a command line, and the flags of InferenceMAX's
+//! `benchmark_serving.py`, an older form of the same tool with partly different rules. "The original" in comments is the tool.
 //!
 //! llm-d-benchmark writes the flags as a mapping, and runs the original with the time of day as its last `--seed`, so texts and times are
 //! new in each run. A command line has the original's default seed, so every run sends the same texts.

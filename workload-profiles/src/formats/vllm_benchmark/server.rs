@@ -17,7 +17,7 @@ use crate::{
     workload::{Assignment, Extra, TrafficClass, TrafficClasses, Workload},
 };
 
-/// The most adapters of a profile.
+/// Maximum adapters of a profile.
 const MAX_ADAPTERS: usize = 1_000;
 
 /// Backends that send prompts to an API which generates tokens.

@@ -15,7 +15,7 @@ pub(in crate::formats::guidellm) struct Data {
     pub turns: u32,
     /// Whether the data has no end.
     pub endless: bool,
-    /// The most rows of each strategy.
+    /// Maximum rows of each strategy.
     pub rows: Option<u64>,
     /// The recorded requests that a replay sends, and how much slower the data wants them.
     pub trace: Option<(Trace, f64)>,

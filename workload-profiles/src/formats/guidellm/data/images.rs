@@ -12,7 +12,7 @@ use crate::{
 
 /// The longest side of an image, in pixels.
 const MAX_SIDE: u64 = 8_192;
-/// The most images of a request.
+/// Maximum images of a request.
 const MAX_IMAGES: u64 = 1_000;
 /// The names of sizes.
 const RESOLUTIONS: [(&str, (u32, u32)); 9] = [

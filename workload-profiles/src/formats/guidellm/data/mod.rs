@@ -16,7 +16,7 @@ use crate::{
 
 pub(super) use around::{Around, Data};
 
-/// The most sources: a text and images.
+/// Maximum sources: a text and images.
 const MAX_SOURCES: usize = 16;
 
 /// A source of data.

@@ -16,9 +16,9 @@ use crate::{
     },
 };
 
-/// The most turns of a conversation.
+/// Maximum turns of a conversation.
 const MAX_TURNS: u64 = 10_000;
-/// The most buckets of prefixes.
+/// Maximum buckets of prefixes.
 const MAX_BUCKETS: usize = 1000;
 
 /// Reads the source. `None`: at least one problem was reported.

@@ -168,7 +168,7 @@ fn session_keys(section: &Section, kind: Kind, columns: &[String; 3], hashes: Op
 #[derive(Clone, Copy)]
 struct Recorded {
     answers: RecordedAnswers,
-    /// Whether a request whose answer called a tool demands a call.
+    /// Whether requests must call a tool if their recorded answer called one.
     forced: bool,
 }
 

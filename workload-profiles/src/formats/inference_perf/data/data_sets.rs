@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// The most tokens of an answer in a chat.
+/// Maximum tokens of an answer in a chat.
 const CHAT_TOKENS: u32 = 30;
 /// The original's defaults of min and max.
 const DEFAULT: (u32, u32) = (10, 1024);

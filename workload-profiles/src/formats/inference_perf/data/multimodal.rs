@@ -9,13 +9,13 @@ use crate::{
     workload::{ImageEncoding, ImagePlace, ImageSize, Images, LengthDistribution},
 };
 
-/// The most images of a request.
+/// Maximum images of a request.
 const MAX_IMAGES: u64 = 256;
-/// The most pixels of a row or a column.
+/// Maximum pixels of a row or a column.
 const MAX_PIXELS: u64 = 8192;
-/// The most sizes.
+/// Maximum number of sizes.
 const MAX_SIZES: usize = 64;
-/// The most that a weight can be.
+/// Maximum weight.
 const MAX_WEIGHT: f64 = 1e9;
 
 const IMAGE_KEYS: [&str; 4] = ["count", "insertion_point", "resolutions", "representation"];

@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// The most tokens of a block.
+/// Maximum tokens of a block.
 const MAX_BLOCK: u64 = 65_536;
 /// The original's defaults.
 const DEFAULT_OUTPUT: u32 = 1000;

@@ -8,7 +8,7 @@ use crate::{
     workload::{Assignment, Extra, TrafficClass, TrafficClasses},
 };
 
-/// The most adapters.
+/// Maximum adapters.
 const MAX_ADAPTERS: usize = 1000;
 /// How far the sum of all splits may be from 1: the original computes it in floating point and demands 1 exactly.
 const TOLERANCE: f64 = 1e-6;

@@ -37,7 +37,7 @@ impl ConfFile {
 /// A file that cannot be applied. The settings are unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("{} does not exist; write it, or leave it out", file.name())]
     Missing {
         /// Which file.
@@ -72,7 +72,7 @@ pub struct LineError {
     pub message: String,
 }
 
-/// A line that LoadGen accepts, but whose effect its author may not expect.
+/// A line that LoadGen accepts, but with an effect that may surprise its author.
 pub type Remark = LineError;
 
 /// Applies the text of a file to the settings of a model in a scenario, as LoadGen's FromConfig does. The text is `None` when

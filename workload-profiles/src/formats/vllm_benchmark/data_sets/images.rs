@@ -18,7 +18,7 @@ use crate::{
 /// The default sizes, as in the original.
 const DEFAULT_SIZES: [ImageSize; 2] =
     [ImageSize { width: 256, height: 256, weight: 0.5 }, ImageSize { width: 1_280, height: 720, weight: 0.5 }];
-/// The most images of a request, the most pixels each way, and the most sizes.
+/// Maximum images per request, maximum pixels per side, and maximum number of sizes.
 const MAX_IMAGES: u64 = 255;
 const MAX_PIXELS: u32 = 8_192;
 const MAX_SIZES: usize = 64;
@@ -57,7 +57,7 @@ pub(super) fn random_images(root: &Section, original: Original, api: Api, count:
     Some(Data { images, ignore_eos: true, ..Data::new(requests?, count) })
 }
 
-/// The most images of a request.
+/// Maximum images of a request.
 fn most(root: &Section) -> Option<u32> {
     let Some(limits) = root.section("random-mm-limit-mm-per-prompt") else { return Some(MAX_IMAGES as u32) };
     let most = limits.or_default("image", MAX_IMAGES as u32, |it, key| it.count_u32(key, 0..=MAX_IMAGES));

@@ -13,7 +13,7 @@ use crate::{
 const UNITS: [(f64, TraceTime); 3] =
     [(1.0, TraceTime::Seconds), (0.001, TraceTime::Milliseconds), (0.000_001, TraceTime::Microseconds)];
 
-/// A JSONL file whose rows are sent in order at their times.
+/// A JSONL file. Its rows are sent in order at their recorded times.
 pub(super) fn timed_trace(root: &Section, api: Api, count: u64) -> Option<Data> {
     if api != Api::Completions {
         root.problem("backend", "is no backend for dataset-name timed_trace, which needs completions; choose openai");
