@@ -19,7 +19,7 @@ use crate::{
     sample::{self, Expected, SampleScore},
 };
 
-/// The most answers of a batch.
+/// Maximum answers of a batch.
 const BATCH: usize = 512;
 /// Maximum bytes of answers per batch; its last answer may exceed the limit.
 const BATCH_BYTES: usize = 16 << 20;

@@ -1,11 +1,11 @@
-//! The figures of the crate against those of the Python programs that MLPerf uses.
+//! Compares the figures of the crate with the figures of the Python programs that MLPerf uses.
 //!
-//! `ACCURACY_VECTORS=DIR cargo test -p accuracy --test tests accuracy_vectors::` compares with any folder of that layout in place of the
-//! project's own; either way it says on stderr how much it compared. Of another folder a file may be missing, which is said
-//! too; a folder without any of them fails.
+//! `ACCURACY_VECTORS=DIR cargo test -p accuracy --test tests accuracy_vectors::` compares with another folder of the same layout. The test
+//! always reports on stderr how much it compared. Another folder may lack files, which the test reports; a folder without any of the files
+//! fails.
 //!
-//! Sentences need Punkt's tables, which are not part of the project: `PUNKT_DATA` names their folder, and `make accuracy-vectors` fetches
-//! them. Without them the test says what it did not compare.
+//! Sentences need Punkt's tables, which are not part of the project: `PUNKT_DATA` names their folder, and `make accuracy-vectors` downloads
+//! them. Without the tables the test reports what it did not compare.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
