@@ -41,7 +41,7 @@ impl<W: Write> Writer<W> {
     /// Begins a log.
     ///
     /// # Errors
-    /// What `out` says, as in all that follows.
+    /// Errors of `out`; the same applies to the other methods.
     pub fn new(mut out: W) -> io::Result<Writer<W>> {
         out.write_all(b"[")?;
         Ok(Writer { out, entries: 0 })

@@ -22,7 +22,7 @@ const RULE: &str = "================================================";
 /// Writes the summary of a test. Accuracy phases add nothing to it.
 ///
 /// # Errors
-/// What `out` says.
+/// Errors of `out`.
 pub fn write(log: &TestLog, mut out: impl Write) -> io::Result<()> {
     if let Some(written) = log.judged(|results, validity| body(log, results, validity, &mut out)) {
         written?;

@@ -13,7 +13,7 @@ use workload_profiles::{
 
 use super::{Basis, Expected, FirstQueries, Needed, PhasePlan, Plan, TestPlan};
 
-/// The most samples of a query that are printed; JSON has all.
+/// Maximum samples of a query that are printed; JSON has all.
 const MAX_SAMPLES: usize = 16;
 
 impl fmt::Display for Plan {

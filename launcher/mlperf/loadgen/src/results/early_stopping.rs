@@ -6,7 +6,7 @@
 pub struct EarlyStopping {
     /// The percentile less the tolerance, in (0, 1).
     share: f64,
-    /// The most that chance may have, in (0, 1).
+    /// Maximum error probability, in (0, 1).
     alpha: f64,
     /// Minimum within the limit if none is above it.
     alone: u64,

@@ -38,7 +38,7 @@ const LOGGER: [&str; 6] = [
 /// Writes the detail log of a test.
 ///
 /// # Errors
-/// What `out` says.
+/// Errors of `out`.
 pub fn write(log: &TestLog, mut out: impl Write) -> io::Result<()> {
     entries(log).iter().try_for_each(|it| it.write(log.pid, &mut out))
 }
