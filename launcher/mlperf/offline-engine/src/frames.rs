@@ -41,7 +41,7 @@ impl Finish {
 pub(crate) struct Facts {
     /// Name and version.
     pub(crate) engine: String,
-    /// The most tokens of prompt and answer together.
+    /// Maximum tokens of prompt and answer together.
     pub(crate) max_model_len: Option<u64>,
 }
 

@@ -77,7 +77,7 @@ const REFUSED: [(&str, &str); 5] = [
 /// Reads a body.
 ///
 /// # Errors
-/// The body is no JSON object with a prompt, or asks for what is not here.
+/// The body is not a JSON object with a prompt, or requests an unsupported feature.
 pub(crate) fn read(body: &[u8]) -> Result<Request, String> {
     let Body { prompt, model, stream, stream_options, return_token_ids, mut fields } =
         serde_json::from_slice(body).map_err(|error| format!("the body is no request of completions: {error}"))?;

@@ -201,7 +201,7 @@ impl Runner {
     /// Starts Python with the arguments of `vllm serve`. Needs a runtime.
     ///
     /// # Errors
-    /// There is no such program.
+    /// The program does not exist.
     pub(crate) fn start(python: &OsString, arguments: &[OsString]) -> Result<Runner, OfflineEngineError> {
         let no_start = |cause| OfflineEngineError::Start { program: python.clone(), cause };
         let mut child = Command::new(python)
@@ -230,7 +230,7 @@ impl Runner {
     /// Forwards the runner's output until it exits. Then all requests fail.
     ///
     /// # Errors
-    /// It ended, or said what cannot be read.
+    /// The runner exited, or sent an invalid message.
     pub(crate) async fn serve(&mut self) -> OfflineEngineError {
         let error = match self.read().await {
             Ok(()) => match self.child.wait().await {
