@@ -6,7 +6,7 @@ use data_sets::DataSetError;
 use prompts::tokenizer_file::TokenizerFileError;
 use workload_profiles::workload::Questions;
 
-/// The most names that a message lists.
+/// Maximum names that a message lists.
 const MAX_LISTED: usize = 60;
 
 /// Why questions cannot be asked. The message contains the cause, which is therefore no `source`.

@@ -41,7 +41,7 @@ const CHOICES: &str = "choices";
 const ANSWER: &str = "answer";
 /// The subject of a question without one, such as questions for training.
 const NO_SUBJECT: &str = "auxiliary_train";
-/// The most characters of a value in a message.
+/// Maximum characters of a value in a message.
 const MAX_SHOWN: usize = 40;
 
 /// A question with its subject.
