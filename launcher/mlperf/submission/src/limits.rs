@@ -30,7 +30,7 @@ pub(super) struct Benchmark {
     /// Of the Server scenario.
     pub(super) server: Option<TokenLimits>,
     pub(super) interactive: Option<TokenLimits>,
-    /// The most of `effective_target_latency_ns`, in the Server scenario.
+    /// Maximum of `effective_target_latency_ns`, in the Server scenario.
     pub(super) target_latency_ns: u64,
     /// Never empty.
     pub(super) scores: &'static [Score],

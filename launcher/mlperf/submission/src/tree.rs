@@ -9,7 +9,7 @@ use std::{
 
 use super::{findings::Findings, rules::Rule};
 
-/// The most entries of a folder.
+/// Maximum entries of a folder.
 const MAX_ENTRIES: usize = 10_000;
 /// Maximum size of a file that is read as a whole, in bytes: descriptions and script results.
 pub(super) const MAX_TEXT: u64 = 4 << 20;

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 const KEPT: usize = 4096;
 /// Replaces the removed part.
 pub(super) const ELLIPSIS: &str = "\n\n...\n\n";
-/// The most that the checker takes, in bytes.
+/// Maximum size that the checker accepts, in bytes.
 pub(super) const MAX_LOG: u64 = 10_240;
 /// The key of the hash in accuracy.txt.
 pub(super) const HASH: &str = "hash=";

@@ -56,7 +56,7 @@ pub enum BuildError {
     /// A leftover of a build that was killed.
     #[error("{path} is left of a build that did not end; remove it", path = .0.display())]
     Partial(PathBuf),
-    /// As it says.
+    /// The system's error.
     #[error("cannot write {path}: {source}; choose another --out, or free space there", path = path.display())]
     Write {
         /// The file.
@@ -64,7 +64,7 @@ pub enum BuildError {
         /// Why.
         source: io::Error,
     },
-    /// As it says.
+    /// The check's error.
     #[error(transparent)]
     Check(#[from] CheckError),
 }
