@@ -19,7 +19,7 @@ pub(super) enum Compression {
     Xz,
 }
 
-/// The most memory for the window of xz, in KiB: as much as its greatest preset takes.
+/// Maximum memory for the window of xz, in KiB: as much as its greatest preset takes.
 const XZ_MEMORY: u32 = 96 << 10;
 
 impl Compression {

@@ -7,7 +7,7 @@ use serde::{
     de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-/// The most turns of a conversation.
+/// Maximum turns of a conversation.
 const MAX_TURNS: usize = 10_000;
 
 /// The speaker of a message.

@@ -131,7 +131,7 @@ impl Lengths {
 /// Describes a file in any format that a workload supports. `tokens` counts the lengths of texts.
 ///
 /// # Errors
-/// The file cannot be read, is damaged, or is longer than is read; a row is none.
+/// The file cannot be read, is damaged, or exceeds the size limit; or it contains an invalid row.
 pub fn describe(path: &Path, tokens: &TokenCount) -> Result<Description, DataSetError> {
     let mut sink = Describer::new(path, tokens);
     let Source { file, format, notices } = source::feed(&mut sink, path, Limits::default())?;

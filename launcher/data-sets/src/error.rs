@@ -50,7 +50,7 @@ pub enum DataSetError {
     #[error("the data set {path} has more than {most} bytes, the most that is read, after decompression; leave out the columns that are not sent", path = path.display())]
     TooLong {
         path: PathBuf,
-        /// The most bytes that are read.
+        /// Maximum bytes that are read.
         most: u64,
     },
     /// The file contains fewer samples than the load sends.

@@ -1,11 +1,11 @@
 //! [I/O] Reads the rows of a data set from a file: JSON, JSON Lines, CSV, Parquet, lines of text, pickles and numpy arrays, also
 //! compressed.
 //!
-//! JSON arrays, JSON Lines, CSV, text and Parquet are read as a stream, and of each row only what is sent is kept: a file of hundreds of MB takes
-//! no more memory than its prompts. As with a trace, a message names the row and the problem, and never repeats the content. `json`, `tree`,
-//! `plain`, `parquet` and `python` read the formats, which `source` tells apart; `row` and `conversation` read a row; `chats` renders it with the model's chat template; `selection` decides which
-//! rows are sent, and in which order. `columns` gives named columns of any of these files to other parts, by the names in `workload::roles`; `describe` says
-//! what a file holds.
+//! JSON arrays, JSON Lines, CSV, text and Parquet are read as a stream, and only the sent part of each row is kept: a file of hundreds of
+//! MB takes no more memory than its prompts. As with a trace, a message names the row and the problem, and never repeats the content.
+//! `source` detects the format; `json`, `tree`, `plain`, `parquet` and `python` read the formats; `row` and `conversation` read a row;
+//! `chats` renders it with the model's chat template. `selection` decides which rows are sent, and in which order. `columns` returns named
+//! columns of any of these files to other parts, by the names in `workload::roles`; `describe` reports the content of a file.
 
 mod chats;
 pub mod columns;

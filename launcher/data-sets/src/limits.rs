@@ -6,7 +6,7 @@ pub(super) const MAX_BYTES: u64 = 4 << 30;
 pub(super) const MAX_ROW: usize = 64 << 20;
 /// Maximum rows if all are read: a thousand times the rows of MLPerf's largest data set.
 pub(super) const MAX_ROWS: u64 = 20_000_000;
-/// The most bytes of memory for all prompts: 250 million token ids.
+/// Maximum bytes of memory for all prompts: 250 million token ids.
 pub(super) const MAX_KEPT: usize = 1 << 30;
 
 /// The bounds on reading. Tests lower them.

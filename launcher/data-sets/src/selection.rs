@@ -25,7 +25,7 @@ pub(super) struct Rules<'a> {
     /// Maximum rows that the load can send; `None`: all.
     pub(super) most: Option<u64>,
     pub(super) reading: Reading<'a>,
-    /// The most bytes of memory for all rows.
+    /// Maximum bytes of memory for all rows.
     pub(super) most_bytes: usize,
 }
 

@@ -19,7 +19,7 @@ use prompts::Rows;
 pub(super) trait RowSink {
     fn path(&self) -> &Path;
 
-    /// The most bytes of a row.
+    /// Maximum bytes of a row.
     fn longest(&self) -> usize;
 
     /// The places of the columns that are read, of a file that names its columns before its rows.
@@ -34,7 +34,7 @@ pub(super) trait RowSink {
         None
     }
 
-    /// The most rows that are taken; a file that states more before its rows is refused.
+    /// Maximum rows that are taken; a file that states more before its rows is refused.
     fn most_rows(&self) -> u64 {
         u64::MAX
     }
@@ -112,7 +112,7 @@ pub(super) struct Sink<'a> {
     selection: Selection<'a>,
     /// Why there is no room for the current row.
     no_room: Option<String>,
-    /// The most bytes of a row.
+    /// Maximum bytes of a row.
     longest: usize,
 }
 

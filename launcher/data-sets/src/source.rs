@@ -27,7 +27,7 @@ use super::{
 
 /// How a Parquet file begins.
 const PARQUET: &[u8] = b"PAR1";
-/// The most files of a folder.
+/// Maximum files of a folder.
 const MAX_FILES: usize = 10_000;
 /// Bytes at the start of a file that are looked at.
 const START: usize = 16;

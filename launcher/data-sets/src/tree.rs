@@ -17,7 +17,7 @@ use workload_profiles::workload::roles::{CHAT, TOKENS};
 use super::{DataSetError, label::Label, sink::RowSink};
 use files::lines::Bounded;
 
-/// The most bytes of memory for the values of a file.
+/// Maximum bytes of memory for the values of a file.
 const MAX_TREE: usize = 2 << 30;
 
 /// A value.

@@ -28,7 +28,7 @@ use super::{DataSetError, label::Label, sink::RowSink};
 use pages::RowGroup;
 use schema::SchemaProblem;
 
-/// The most columns that are read, counting each field of an object.
+/// Maximum columns that are read, counting each field of an object.
 const MAX_COLUMNS: usize = 64;
 
 /// Reads the rows of a file.

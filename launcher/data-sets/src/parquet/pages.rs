@@ -38,9 +38,9 @@ const MAX_COLUMN_VALUES: u64 = 128 << 20;
 pub(super) struct RowGroup<'a> {
     file: Arc<File>,
     metadata: &'a RowGroupMetaData,
-    /// The most bytes of a page.
+    /// Maximum bytes of a page.
     most_page: usize,
-    /// The most bytes of memory for a row of a repeated column.
+    /// Maximum bytes of memory for a row of a repeated column.
     most_row: u64,
 }
 
@@ -115,7 +115,7 @@ struct Pages {
     codec: Compression,
     /// Values in the pages so far.
     values: u64,
-    /// The most bytes of a page.
+    /// Maximum bytes of a page.
     most: usize,
     /// For a repeated column.
     budget: Option<RowBudget>,

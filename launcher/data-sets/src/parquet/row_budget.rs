@@ -10,7 +10,7 @@ use parquet::{
 
 use super::pages::external;
 
-/// The most bytes of memory for a row, over all its repeated columns.
+/// Maximum bytes of memory for a row, over all its repeated columns.
 pub(super) const MAX_ROW: u64 = 512 << 20;
 /// Bytes that a value needs besides its own, in a list and in an object of a list.
 const IN_LIST: u64 = 128;
