@@ -9,7 +9,7 @@ use crate::{
     pickle::{Pickle, Seq},
 };
 
-/// The most dimensions, and the longest of them in an array without elements.
+/// Maximum dimensions, and the longest of them in an array without elements.
 const MAX_DIMENSIONS: usize = 32;
 const MAX_EMPTY: usize = 1_000_000;
 

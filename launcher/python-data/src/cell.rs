@@ -107,7 +107,7 @@ impl<'t> List<'t> {
     /// A value of the list; null beyond its end.
     ///
     /// # Errors
-    /// It is no value. In a table that was read, all are.
+    /// It is not a value. In a validated table all cells are values.
     pub fn get(&self, place: usize) -> Result<Cell<'t>, Problem> {
         match self {
             List::Tokens(tokens) => Ok(tokens.get(place).map_or(Cell::Null, |it| Cell::Int(i64::from(*it)))),
@@ -150,7 +150,7 @@ impl<'t> Map<'t> {
     /// The key and the value at an index; `None` beyond the end.
     ///
     /// # Errors
-    /// They are no values. In a table that was read, all are.
+    /// They are not values. In a validated table all cells are values.
     pub fn get(&self, place: usize) -> Result<Option<(Cell<'t>, Cell<'t>)>, Problem> {
         match self {
             Map::Cells(pairs) => Ok(pairs.get(place).cloned()),

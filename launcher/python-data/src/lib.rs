@@ -7,7 +7,7 @@
 //! Texts, and the numbers of arrays, stay in the file's bytes. A length is compared with the remaining bytes before memory is reserved for
 //! it.
 //!
-//! - [`table`] is what comes out: named columns, the labels of the rows, and [`cell`] for what a cell holds.
+//! - [`table`] is the result: named columns, the labels of the rows, and [`cell`] for the content of a cell.
 //! - [`zip`] unpacks archives; [`npy`] reads arrays and archives of them, and the folders of arrays that vendors make of a data set.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]

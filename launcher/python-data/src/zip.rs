@@ -9,7 +9,7 @@ use crate::{Problem, problem::shown};
 
 /// How an archive begins.
 pub const MAGIC: &[u8] = b"PK\x03\x04";
-/// The most files of an archive.
+/// Maximum files of an archive.
 const MAX_FILES: usize = 10_000;
 /// The longest end of an archive: its record and a comment.
 const MAX_END: usize = 22 + 65_535;

@@ -10,7 +10,7 @@ use crate::{Problem, problem::shown};
 
 /// The newest protocol.
 const MAX_PROTOCOL: u8 = 5;
-/// The most items on the stack, and the longest number in bytes.
+/// Maximum items on the stack, and the longest number in bytes.
 const MAX_STACK: usize = 1 << 24;
 const MAX_NUMBER: usize = 1024;
 /// Maximum bytes of a line in protocol 0.

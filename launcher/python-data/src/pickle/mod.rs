@@ -11,11 +11,11 @@ use std::{borrow::Cow, cell::Cell as Count};
 
 use crate::{Problem, pickle::names::Name};
 
-/// The most bytes of a file: places in it are kept in 32 bits.
+/// Maximum bytes of a file: places in it are kept in 32 bits.
 pub const MAX_FILE: usize = u32::MAX as usize;
 /// Maximum bytes of memory for a pickle's structure, excluding its texts, bytes and lists of token ids.
 pub const MAX_HEAP: usize = 1 << 30;
-/// The most nodes that are visited for a byte of the file, and for any file. A node that is used in several places is visited in each.
+/// Maximum nodes that are visited for a byte of the file, and for any file. A node that is used in several places is visited in each.
 const MAX_VISITS: u64 = 10;
 const MIN_VISITS: u64 = 200_000;
 /// The deepest value within a cell.
