@@ -97,7 +97,7 @@ fn forget_transitions(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Makes one line of each paragraph of a description: a terminal breaks lines by itself.
+/// Joins each paragraph of a description into one line, because a terminal wraps lines itself.
 fn join_lines(schema: &mut Map<String, Value>) {
     if let Some(Value::String(text)) = schema.get_mut("description") {
         *text = text.split("\n\n").map(|it| it.replace('\n', " ")).collect::<Vec<_>>().join("\n\n");

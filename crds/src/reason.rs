@@ -48,7 +48,7 @@ macro_rules! words {
 }
 
 words! {
-    /// Why a phase, a condition, an event or an attempt is what it is. The operator writes it.
+    /// The reason for a phase, a condition, an event or an attempt. The operator writes it.
     Reason {
         /// The operator creates ConfigMap, claim and Job.
         Preparing,
@@ -213,7 +213,7 @@ words! {
         TargetLost,
         /// A stop rule of the profile ended a stage, or the load.
         StopRule,
-        /// A stage was not run, because earlier stages gave it no rate.
+        /// A stage was not run, because earlier stages measured no rate for it.
         StageNotRun,
         /// Fewer requests succeeded than `minSuccessfulRequests`.
         TooFewSuccesses,
@@ -257,7 +257,7 @@ words! {
 }
 
 impl LauncherReason {
-    /// The reason that the operator gives to an attempt that ended with this error.
+    /// The operator's reason for an attempt that ended with this error.
     pub fn attempt_reason(self) -> Reason {
         match self {
             LauncherReason::ConfigInvalid => Reason::ConfigInvalid,

@@ -78,7 +78,7 @@ pub fn suggestion<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> 
 
 /// The known name that `found` probably misspells.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A third of the letters may differ: `std` is no typing mistake of `seed`, `ratee` is one of `rate`.
+    // At most a third of the letters may differ: `std` is not a misspelling of `seed`, but `ratee` is one of `rate`.
     let allowed = (found.chars().count() / 3).max(1);
     let comparable = |name: &&str| name.len() <= MAX_COMPARED && found.len() <= MAX_COMPARED;
     let distance = |name: &str| match name.eq_ignore_ascii_case(found) {

@@ -1,4 +1,4 @@
-//! The bucket that results are uploaded to: its checks, and where the objects lie in it.
+//! The bucket that receives the results: its checks, and the keys of the objects.
 
 use std::path::PathBuf;
 

@@ -11,7 +11,7 @@ use crate::{units::Span, wording::quoted};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ValidityBounds {
-    /// At least so many requests must succeed.
+    /// Minimum number of successful requests.
     pub min_successful_requests: u64,
     /// The largest share of requests that may fail, 0 to 1.
     pub max_error_ratio: f64,

@@ -117,7 +117,7 @@ fn choice(choices: &[Value], node: &Node) -> String {
         Content::Scalar(_, written) => written.as_str(),
         Content::List(_) | Content::Mapping(_) => "",
     };
-    // No rows are kept for `Off` of old files, and for what YAML makes of it.
+    // `Off` in old files, also in the form that YAML reads, is now `None`.
     let renamed = (found.eq_ignore_ascii_case("off") && names.contains(&"None")).then_some("None");
     match renamed.or_else(|| nearest(found, names.iter().copied()).filter(|_| !found.is_empty())) {
         Some(name) => format!("did you mean {name}? {all}"),

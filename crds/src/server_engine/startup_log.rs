@@ -27,7 +27,7 @@ pub enum Role {
     Starts(StepName),
     /// The lower number is the better end, where a process prints both.
     Ends(StepName, u8),
-    /// The first number behind the text, or behind these words after it.
+    /// The first number after the text, or after these words that follow it.
     Number(Figure, &'static str),
 }
 

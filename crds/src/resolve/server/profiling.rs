@@ -66,7 +66,7 @@ impl ReplicaStart {
         }
     }
 
-    /// Whether an option is there: alone, with a value behind `=`, or with a key of its JSON value behind a dot.
+    /// Whether an option is present: alone, with a value after `=`, or with a JSON key after a dot.
     pub(super) fn has_option(&self, name: &str) -> bool {
         let of = |arg: &String| {
             let arg = arg.strip_prefix("--")?;

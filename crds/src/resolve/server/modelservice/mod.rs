@@ -247,7 +247,7 @@ impl InferenceStack {
             .map(|(name, value)| json!({"name": name, "value": for_template(&for_kubelet(value))}))
             .collect();
         if let Some(token) = &server.hub_token {
-            // The chart's authSecretName wants the key HF_TOKEN, and a run may name any.
+            // The chart's authSecretName requires the key HF_TOKEN, while a run may name any key.
             let key = json!({"name": token.secret_key_ref.name, "key": token.secret_key_ref.key});
             env.push(json!({"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": key}}));
         }
