@@ -48,7 +48,7 @@ fn expectations(folder: &Path) -> Vec<Expectation> {
     rows.collect()
 }
 
-/// Reads a profile as a run of it would. Every name in it that a user has to supply has a value.
+/// Reads a profile as a run would. Every name that a user has to supply has a value.
 fn prepared(harness: Harness, template: &str) -> Result<Prepared, ProfileError> {
     let mut run = crate::common::run("{target: {url: 'http://gateway:80', model: facebook/opt-125m}}");
     // A run of nop would need a server that it starts.

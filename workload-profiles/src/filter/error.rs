@@ -20,7 +20,7 @@ pub enum RecordError {
     /// A key that the record does not have.
     #[error("the record has no key {0}; use .get({0}) for records without it")]
     NoKey(String),
-    /// A position behind the end of a list.
+    /// An index beyond the end of a list.
     #[error("position {0} is not in the list; check len(...) before it")]
     NoItem(i64),
     /// A comparison or a function that the types of the values do not allow.

@@ -41,7 +41,7 @@ struct Parser<'a> {
     tokens: &'a [Token],
     next: usize,
     depth: usize,
-    /// The position behind the text.
+    /// The position after the text.
     end: usize,
     /// The name of the record.
     record: &'a str,

@@ -124,7 +124,7 @@ pub enum ConversationUse {
     All,
     /// All turns but the last, as one text with each turn on a line of its own. The last turn is its answer.
     JoinedText,
-    /// A session: each turn of the user is a request, behind the turns before it and the answers of this run.
+    /// A session: each user turn is a request that contains the earlier turns, with the answers from this run.
     Turns,
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// A file on the machine or the claim of the launcher, or behind a URL.
+/// A file on the machine, on the launcher's claim, or at a URL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FileSource {
@@ -14,7 +14,7 @@ pub enum FileSource {
     Url(RemoteFile),
 }
 
-/// A file behind a URL.
+/// A file at a URL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RemoteFile {

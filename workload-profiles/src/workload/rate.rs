@@ -59,7 +59,7 @@ pub struct MeasuredRate {
     pub to: RateBound,
     /// The position: 0 to 1.
     pub position: f64,
-    /// How rates lie between both.
+    /// How rates are spaced between both.
     pub spacing: Spacing,
 }
 
@@ -82,7 +82,7 @@ pub enum RateBound {
     },
 }
 
-/// How rates lie between two others.
+/// How rates are spaced between two others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Spacing {

@@ -29,8 +29,7 @@ impl Sessions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Unit {
-    /// One request. Request i belongs to session i modulo the number of sessions, and is its next turn. After its last turn a
-    /// session begins anew.
+    /// One request. Request i belongs to session i modulo the number of sessions, and is its next turn. After its last turn a session restarts.
     #[default]
     Request,
     /// A whole session, whose requests follow each other. A slot of a closed loop is free again when the session has ended.

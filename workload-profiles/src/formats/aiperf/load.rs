@@ -332,7 +332,7 @@ fn seconds(root: &Section, key: &'static str, most: f64) -> Option<Span> {
     root.positive_number(key, most).and_then(span)
 }
 
-/// Clients that go away: a share of them in per cent, and after how many seconds.
+/// Clients that disconnect early: their share in percent, and the seconds until they disconnect.
 pub(super) fn abandonment(root: &Section) -> Option<Abandonment> {
     let share = root.number("request-cancellation-rate", 0.0..=100.0).filter(|it| *it > 0.0);
     let delay = root.number("request-cancellation-delay", 0.0..=MAX_PAUSE_SECONDS as f64);

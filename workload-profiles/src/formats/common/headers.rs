@@ -1,4 +1,4 @@
-//! Header fields that a profile wants sent with every request.
+//! Header fields that a profile adds to every request.
 
 use std::collections::BTreeMap;
 

@@ -147,7 +147,7 @@ fn min_and_max(section: &Section, fixed: Option<f64>, range: RangeInclusive<u64>
     }
 }
 
-/// Adds a problem when a mean that has to lie between the bounds does not.
+/// Adds a problem if a mean is not between its bounds, but has to be.
 fn check_mean(section: &Section, shape: Option<Shape>, normal: NormalMean, mean: f64, bounds: RangeInclusive<u32>) {
     let (min, max) = bounds.into_inner();
     let within = |mean: f64| (f64::from(min)..=f64::from(max)).contains(&mean);

@@ -125,7 +125,7 @@ fn tokenizer_file(name: &str) -> String {
     if name.ends_with(".json") { name.to_owned() } else { format!("{}/tokenizer.json", name.trim_end_matches('/')) }
 }
 
-/// `metrics`: of it only the objectives concern the load.
+/// `metrics`: only its objectives affect the load.
 fn metrics(spec: &Section, streaming: bool) -> Goodput {
     let mut goodput = Goodput::default();
     let Some(section) = spec.section("metrics") else { return goodput };

@@ -1,4 +1,4 @@
-//! Section `report`: of it only goodput concerns the load.
+//! Section `report`: only goodput affects the load.
 
 use super::{
     api::ApiSection,

@@ -64,7 +64,7 @@ pub(super) fn read<'a>(root: &Section<'a>, common: Request<'a>) -> Option<Classe
     (all.classes.len() == wanted).then_some(Classes { all, prompt, streaming })
 }
 
-/// Adds problems if a class needs a setting that only all classes together can have.
+/// Adds problems if a class differs from the first class in a setting that all classes must share.
 fn check_alike(section: &Section, (prompt, streams): (Prompt, bool), (first, first_streams): (Prompt, bool)) {
     if prompt != first {
         section.problem_of_all(format!("has a prompt of {}, and the first class another one, of {}; a class cannot have a prompt of its own yet: write one prompt for all classes, or run a profile for each class", prompt.length(), first.length()));

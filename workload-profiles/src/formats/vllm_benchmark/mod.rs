@@ -105,7 +105,7 @@ fn parse(original: Original, profile: &Value, target: Target, findings: &Finding
     note_results(&root, original == Original::VllmBenchServe && !profile.is_string());
     let (api, data, stages) = (api?, data?, stages?);
     let needs_tokenizer = data.needs_tokenizer();
-    // The original makes the blocks of a trace anew in each run, whatever the seed.
+    // The original generates new blocks for a trace in each run, independent of the seed.
     let has_seeded_texts = data.is_synthetic && !matches!(data.requests, RequestSource::TraceBlocks { .. });
     let mut workload = Workload::new(api, data.requests, stages);
     server::fill(&root, target, &mut workload);

@@ -17,7 +17,7 @@ pub(in crate::formats::guidellm) struct Data {
     pub endless: bool,
     /// Maximum rows of each strategy.
     pub rows: Option<u64>,
-    /// The recorded requests that a replay sends, and how much slower the data wants them.
+    /// The recorded requests that a replay sends, and the factor by which the data slows them down.
     pub trace: Option<(Trace, f64)>,
 }
 

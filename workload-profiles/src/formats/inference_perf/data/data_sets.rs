@@ -82,7 +82,7 @@ impl Known {
         }
     }
 
-    /// Whether the original takes a row before the first request, and sends it only when it begins the file anew.
+    /// Whether the original consumes a row before the first request, and sends this row only after it restarts the file.
     fn skips_first_row(self) -> bool {
         match self {
             Known::ShareGpt | Known::CnnDailyMail | Known::InfinityInstruct => true,

@@ -16,7 +16,7 @@ use crate::{
     yaml::decimal,
 };
 
-/// Prompts of random tokens behind one shared prefix.
+/// Prompts of random tokens after one shared prefix.
 pub(super) fn random(root: &Section, original: Original, count: u64) -> Option<Data> {
     no_file(root, "random");
     if original == Original::InferenceMax && root.bool("use-chat-template") == Some(true) {
