@@ -38,9 +38,9 @@ pub enum Check {
     Gsm8k,
     /// A program. It is extracted, not run.
     Mbxp,
-    /// A letter of four.
+    /// One of four letters.
     LettersToD,
-    /// A letter of ten.
+    /// One of ten letters.
     LettersToJ,
     /// An integer from 0 to 999.
     Aime,

@@ -118,7 +118,7 @@ fn alone(text: &[char], last: LastLetter) -> Option<char> {
     found.find_map(|at| last.choice(text[at]))
 }
 
-/// The first letter of all, where it is a choice and no letter follows.
+/// The first letter in the text, if it is a choice and no letter follows.
 fn first(text: &[char], last: LastLetter) -> Option<char> {
     let at = text.iter().position(|it| is_latin_letter(*it))?;
     last.choice(text[at]).filter(|_| text.get(at + 1).is_none_or(|it| !is_latin_letter(*it)))

@@ -1,4 +1,4 @@
-//! Sums up the scores of samples, and makes of them the figures that a benchmark has. Pure.
+//! Sums up the scores of samples, and computes a benchmark's figures from the sums. Pure.
 //!
 //! Source: `main` of the accuracy script of each benchmark in mlcommons/inference, commit b66003e1.
 
