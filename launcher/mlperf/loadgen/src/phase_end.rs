@@ -102,7 +102,7 @@ mod tests {
         PhaseEndRules::new(scenario, &Effective::new(&settings, &qsl))
     }
 
-    /// The ending after so many queries and so many milliseconds, with so many outstanding.
+    /// The end of a phase after this number of queries, milliseconds and outstanding queries.
     fn check(rules: &PhaseEndRules, issued: u64, millis: u64, outstanding: u64) -> Option<PhaseEnd> {
         rules.after(issued, Duration::from_millis(millis), || outstanding)
     }

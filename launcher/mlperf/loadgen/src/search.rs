@@ -14,7 +14,7 @@ const RANGE: (f64, f64) = (1.0 / 64.0, 1_048_576.0);
 const NARROW: f64 = 1.05;
 /// The factor for a rate that was not confirmed.
 const STEP_DOWN: f64 = 0.95;
-/// So often a rate is to be confirmed.
+/// Maximum number of confirmation trials.
 const CONFIRMATIONS: usize = 3;
 /// The duration of the shortest trial in milliseconds, and its minimum of queries. At low rates, where these queries take longer than
 /// [`SLOW_SECONDS`], it has fewer queries.

@@ -137,7 +137,7 @@ impl Messages {
         }
     }
 
-    /// Moves all of them to a later time.
+    /// Moves all messages to a later time.
     pub(crate) fn delay(&mut self, by: Duration) {
         self.kept.iter_mut().for_each(|it| it.at += by);
     }

@@ -31,14 +31,14 @@ pub struct Plan {
     /// Maximum concurrency in an open scenario.
     max_concurrency: Option<u32>,
     batch_size: Option<u32>,
-    /// The rates of the settings are found anew before the tests.
+    /// If set, the rates in the settings are determined before the tests.
     auto_qps: Option<AutoQps>,
     tests: Vec<TestPlan>,
 }
 
 impl Plan {
-    /// Why the deadline is too early: the expected durations of all phases exceed it in total. Phases with a rate that is yet to be found have
-    /// no known duration.
+    /// Why the deadline is too early: the expected durations of all phases exceed it in total. `None` also if a rate is yet to be
+    /// found, because the durations are then unknown.
     pub fn past(&self, deadline: Duration) -> Option<String> {
         let phases = self.tests.iter().flat_map(|it| &it.phases);
         let expected: f64 = phases.map(|it| it.expected.seconds).sum();

@@ -140,7 +140,7 @@ pub(super) fn too_many_at_least(settings: &Settings, effective: &Effective) -> Q
     }
 }
 
-/// So many are due at this pace.
+/// The error for a pace at which too many queries are due.
 pub(super) fn too_many_at_pace(settings: &Settings, effective: &Effective) -> QueryError {
     let (setting, found, _) = pace(settings, effective);
     let found = format!("{found} and min_duration_ms {}", settings.min_duration_ms);

@@ -127,7 +127,7 @@ fn logged_share(settings: &Settings, effective: &Effective) -> f64 {
 /// When the queries of a phase are due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Due {
-    /// Evenly, so many nanoseconds apart.
+    /// Evenly spaced, by this number of nanoseconds.
     Every(u64),
     /// At these nanoseconds.
     At(Vec<u64>),

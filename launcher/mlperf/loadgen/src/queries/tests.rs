@@ -283,7 +283,7 @@ proptest! {
             schedule_rng_seed: seeds[0],
             sample_index_rng_seed: seeds[1],
             sample_concatenate_permutation: equal,
-            // So many that the schedule cannot change their number.
+            // High enough that the schedule cannot change the number of queries.
             min_query_count: 1_000,
             ..server(100.0, 1)
         };

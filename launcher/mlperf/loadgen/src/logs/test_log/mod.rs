@@ -130,7 +130,7 @@ impl Generated {
 }
 
 impl PhaseLog {
-    /// The same as a trial of a search that began so long before.
+    /// The same phase as a trial of a search, which began this long before.
     pub fn later(mut self, by: Duration, tried: Option<Tried>) -> PhaseLog {
         self.messages.delay(by);
         for at in [&mut self.loaded_at, &mut self.generated_at, &mut self.ended_at] {
@@ -216,8 +216,8 @@ impl TestLog {
         Some(tell(&results, &validity))
     }
 
-    /// Why the test does not count by the run's own rule; empty if nothing failed. A failure in an unreported trial already affected the
-    /// search. But a search that was cut short does not count.
+    /// Why the test does not count by the run's own rule; empty if nothing failed. Failed samples in unreported
+    /// trials are ignored, because they already affected the search. An early end of any phase counts.
     pub fn faults(&self) -> Vec<String> {
         let reported = self.reported();
         let counts =
