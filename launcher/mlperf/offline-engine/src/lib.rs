@@ -94,7 +94,7 @@ struct Endpoint {
 /// Starts the engine and serves it until `shutdown` is there. `/health` answers 503 until the model is loaded.
 ///
 /// # Errors
-/// The engine cannot be started, or has ended by itself.
+/// The engine cannot be started, or has exited.
 pub async fn serve(
     options: Options,
     listener: TcpListener,
