@@ -52,7 +52,7 @@ pub enum QuestionsError {
     /// The profile names subjects that the data lack.
     #[error("subjects has {unknown}, of which {path} has no question; it has {known}", path = path.display())]
     UnknownSubjects { path: PathBuf, unknown: String, known: String },
-    /// A file that is no text cannot be read, or a row of it is no question.
+    /// A file is binary and cannot be read, or one of its rows is not a question.
     #[error(transparent)]
     DataSet(#[from] DataSetError),
     /// The tokenizer that counts the lengths of prompts cannot be used.

@@ -40,7 +40,7 @@ pub struct ReadQuestions {
 /// Reads the questions of a workload; none if its requests have another source.
 ///
 /// # Errors
-/// A file cannot be read or is no file of questions, or the questions that are to be asked or shown are not there.
+/// A file cannot be read or contains no valid questions, or the selected questions or the required examples are missing.
 pub fn read(workload: &Workload) -> Result<ReadQuestions, QuestionsError> {
     let RequestSource::Questions(questions) = &workload.requests else { return Ok(ReadQuestions::default()) };
     let mut files = Vec::new();
